@@ -1,5 +1,6 @@
 import type { ActionName, Actions } from '../../contracts/actions/call.ts';
-import { readTags } from '../../contracts/requests/tags.ts';
+import type { CollectionView } from '../../contracts/actions/collections.ts';
+import { readTags, type Tags } from '../../contracts/requests/tags.ts';
 import type { AccountId } from '../../lib/ids.ts';
 import type { CollectionRow } from '../../store/catalog.ts';
 import type { Store } from '../../store/port.ts';
@@ -43,19 +44,23 @@ async function aliasBefore(
 }
 
 /** What the creator of a collection chose, and its id. */
-function collectionChoices(row: CollectionRow): object {
-  const { id, dimensions, metric, shards, replicas, quantization, deletionProtection } = row;
-  const [collectionId, tags] = [id, readTags(row.tags) ?? {}];
-  return { collectionId, dimensions, metric, shards, replicas, quantization, deletionProtection, tags };
+function collectionChoices(collection: Omit<CollectionRow, 'tags'> | CollectionView, tags: Tags = {}): object {
+  const { id, dimensions, metric, shards, replicas, quantization, deletionProtection } = collection;
+  return { collectionId: id, dimensions, metric, shards, replicas, quantization, deletionProtection, tags };
 }
 
+/** `name` may be an alias. */
 async function collectionBefore(
-  { catalog }: Store,
+  { aliases, catalog }: Store,
   { accountId, name }: Params<'collections.remove'>,
 ): Promise<object | null> {
-  const row = await catalog.findCollection(accountId, name);
-  return row && collectionChoices(row);
+  const named = await catalog.findCollection(accountId, name);
+  const alias = named === null ? await aliases.find(accountId, name) : null;
+  const row = alias === null ? named : await catalog.getCollection(alias.collectionId);
+  return row && collectionChoices(row, readTags(row.tags));
 }
+
+const collectionAfter = (collection: CollectionView): object => collectionChoices(collection, collection.tags);
 
 /** Every change that the audit trail records, by action. docs/audit.md lists them. */
 export const AUDITED_ACTIONS: { readonly [A in ActionName]?: AuditedAction<A> } = {
@@ -103,16 +108,7 @@ export const AUDITED_ACTIONS: { readonly [A in ActionName]?: AuditedAction<A> } 
     name: 'collection.create',
     accountId: account,
     target: ({ name }) => name,
-    after: ({ id, dimensions, metric, shards, replicas, quantization, deletionProtection, tags = {} }) => ({
-      collectionId: id,
-      dimensions,
-      metric,
-      shards,
-      replicas,
-      quantization,
-      deletionProtection,
-      tags,
-    }),
+    after: collectionAfter,
   },
   'collections.update': {
     name: 'collection.update',
@@ -120,12 +116,7 @@ export const AUDITED_ACTIONS: { readonly [A in ActionName]?: AuditedAction<A> } 
     target: ({ name }) => name,
     asked: ['deletionProtection', 'tags'],
     before: collectionBefore,
-    after: ({ id, replicas, deletionProtection, tags = {} }) => ({
-      collectionId: id,
-      replicas,
-      deletionProtection,
-      tags,
-    }),
+    after: collectionAfter,
   },
   'collections.remove': {
     name: 'collection.delete',

@@ -51,6 +51,7 @@ test('each change of keys, collections and aliases is written, with the values b
   await tenant.api('PATCH', '/collections/docs', { deletionProtection: true, tags: { team: 'blue' } });
   await tenant.api('PATCH', '/collections/docs', { deletionProtection: false });
   await tenant.api('PUT', '/aliases/live', { collection: 'docs' });
+  await tenant.api('PATCH', '/collections/live', { tags: { by: 'alias' } });
   await tenant.api('PUT', '/aliases/live', { collection: 'other' });
   await tenant.api('DELETE', '/aliases/live');
   await tenant.api('POST', '/collections/docs/upsert', {
@@ -79,6 +80,12 @@ test('each change of keys, collections and aliases is written, with the values b
       after: { deletionProtection: false },
     },
     { action: 'alias.set', target: 'live', before: null, after: { collection: 'docs' }, ...done },
+    {
+      action: 'collection.update',
+      target: 'live',
+      before: { collectionId: collection!.id, tags: { team: 'blue' } },
+      after: { collectionId: collection!.id, tags: { team: 'blue', by: 'alias' } },
+    },
     { action: 'alias.set', before: { collectionId: collection!.id }, after: { collection: 'other' }, ...done },
     { action: 'alias.delete', target: 'live', ...done },
     { action: 'collection.delete', target: 'docs', before: { collectionId: collection!.id }, ...done },
