@@ -42,8 +42,14 @@ interface SourceKind {
   /** Text of the help about where the source's key or password comes from. */
   access?: string;
   example: readonly string[];
-  /** Loads the adapter and opens the source. `kept`: the options that decide what is moved. */
-  open(options: Record<string, string | undefined>, collection: string): Promise<{ source: Source; kept: object }>;
+  /** Loads the adapter and opens the source. */
+  open(options: Record<string, string | undefined>, collection: string): Promise<OpenedSource>;
+}
+
+/** A source, and the options that decide what is moved. */
+interface OpenedSource {
+  source: Source;
+  kept: object;
 }
 
 export const importFromCommand = (): Command => {
@@ -188,15 +194,31 @@ const fieldsIn = (options: Record<string, string | undefined>) => ({
   namespaceField: options.namespaceField!,
 });
 
+/** Adds the options that name a collection of a running server. */
+const withServer = (command: Command, url: string): Command =>
+  command
+    .option('--from <url>', 'address of the server', url)
+    .option('--source <name>', 'name of the collection there; the same as here by default');
+
+const VECTOR_OPTION = ['--vector-field <name>', 'name of the vector to move; needed if there are several'] as const;
+
+/** Opens a collection whose records may have several vectors. */
+function openNamedVector(
+  open: (options: { from: string; source: string; vectorField?: string }) => Source,
+  { from, source, vectorField }: Record<string, string | undefined>,
+  collection: string,
+): OpenedSource {
+  const kept = vectorField === undefined ? {} : { vectorField };
+  return { source: open({ from: from!, source: source ?? collection, ...kept }), kept };
+}
+
 /** In the order of the help. */
 const KINDS: readonly SourceKind[] = [
   {
     name: 'chroma',
     description: 'move a collection of a running Chroma server',
     addOptions: (command) =>
-      command
-        .option('--from <url>', 'address of the server', 'http://127.0.0.1:8000')
-        .option('--source <name>', 'name of the collection there; the same as here by default')
+      withServer(command, 'http://127.0.0.1:8000')
         .option('--tenant <name>', 'its tenant', 'default_tenant')
         .option('--database <name>', 'its database', 'default_database')
         .option('--document-field <name>', 'field of the metadata for documents', 'document')
@@ -219,11 +241,7 @@ const KINDS: readonly SourceKind[] = [
   {
     name: 'qdrant',
     description: 'move a collection of a running Qdrant',
-    addOptions: (command) =>
-      command
-        .option('--from <url>', 'address of the server', 'http://127.0.0.1:6333')
-        .option('--source <name>', 'name of the collection there; the same as here by default')
-        .option('--vector-field <name>', 'name of the vector to move; needed if there are several'),
+    addOptions: (command) => withServer(command, 'http://127.0.0.1:6333').option(...VECTOR_OPTION),
     access: ' QDRANT_API_KEY has the key of the server, if it needs one.',
     example: [
       'provec import-from qdrant notes --from http://127.0.0.1:6333 --dry-run',
@@ -231,19 +249,13 @@ const KINDS: readonly SourceKind[] = [
     ],
     async open(options, collection) {
       const { openQdrant } = await import('../sources/qdrant.ts');
-      const { from, source = collection, vectorField } = options;
-      const kept = vectorField === undefined ? {} : { vectorField };
-      return { source: openQdrant({ from: from!, source, ...kept }), kept };
+      return openNamedVector(openQdrant, options, collection);
     },
   },
   {
     name: 'weaviate',
     description: 'move a collection of a running Weaviate, with its tenants as namespaces',
-    addOptions: (command) =>
-      command
-        .option('--from <url>', 'address of the server', 'http://127.0.0.1:8081')
-        .option('--source <name>', 'name of the collection there; the same as here by default')
-        .option('--vector-field <name>', 'name of the vector to move; needed if there are several'),
+    addOptions: (command) => withServer(command, 'http://127.0.0.1:8081').option(...VECTOR_OPTION),
     access: ' WEAVIATE_API_KEY has the key of the server, if it needs one.',
     example: [
       'provec import-from weaviate notes --source Note --from http://127.0.0.1:8081 --dry-run',
@@ -251,9 +263,7 @@ const KINDS: readonly SourceKind[] = [
     ],
     async open(options, collection) {
       const { openWeaviate } = await import('../sources/weaviate.ts');
-      const { from, source = collection, vectorField } = options;
-      const kept = vectorField === undefined ? {} : { vectorField };
-      return { source: openWeaviate({ from: from!, source, ...kept }), kept };
+      return openNamedVector(openWeaviate, options, collection);
     },
   },
   {
