@@ -28,19 +28,20 @@ const LOOPBACK_HOSTS = ['127.0.0.1', 'localhost', '[::1]'];
 const WILDCARDS = ['0.0.0.0', '::'];
 const STARTING = unavailable('Provec is starting; send the request again.');
 
-type Address = Pick<Config, 'host' | 'port' | 'pricingUrl' | 'statusUrl'>;
-
 export class FrontDoor {
-  readonly #config: Address;
-  readonly #responder: Responder;
+  /** Sends every response of the process, before and after the gateway takes over. */
+  readonly sender: Sender;
+  readonly responder: Responder;
+  readonly #config: Config;
   readonly #server: HttpServer;
   readonly #pages: ReadonlyMap<string, WebPage>;
   #port: number;
 
-  constructor(config: Address, log: Logger, timeouts = TIMEOUTS) {
+  constructor(config: Config, log: Logger, timeouts = TIMEOUTS, minimumPace = MINIMUM_PACE) {
     this.#config = config;
     this.#port = config.port;
-    this.#responder = new Responder(config, log, new Sender(MINIMUM_PACE));
+    this.sender = new Sender(minimumPace);
+    this.responder = new Responder(config, log, this.sender);
     this.#server = new HttpServer(timeouts, (...request) => this.#refuse(...request));
     this.#pages = new Map<string, WebPage>([
       ['/livez', livezPage],
@@ -83,9 +84,12 @@ export class FrontDoor {
       return;
     }
     res.on('error', () => {});
-    const request = new RequestContext(req, res, SYSTEM_CLOCK.monotonicMs() - waitedMs, awaitsContinue, DIALECTS);
+    const request = new RequestContext(req, res, SYSTEM_CLOCK.monotonicMs() - waitedMs, awaitsContinue, {
+      config: this.#config,
+      dialects: DIALECTS,
+    });
     const page = this.#pages.get(request.path);
-    if (page === undefined) this.#responder.fail(request, STARTING);
-    else void this.#responder.page(request, page);
+    if (page === undefined) this.responder.fail(request, STARTING);
+    else void this.responder.page(request, page);
   }
 }

@@ -18,9 +18,7 @@ import { PINECONE_ROUTES } from './pinecone/routes.ts';
 import { rateLimitOf } from './rate-limit.ts';
 import { RECALL_ROUTES } from './recall/routes.ts';
 import { RequestHandler } from './request-handler.ts';
-import { Responder } from './responder.ts';
-import { MINIMUM_PACE, type MinimumPace } from './responses/reading-pace.ts';
-import { Sender } from './responses/sender.ts';
+import type { MinimumPace } from './responses/reading-pace.ts';
 import { routesOf } from './routes.ts';
 
 const DRAIN_MAX_MS = 20_000;
@@ -56,8 +54,8 @@ export default function gateway(runtime: Runtime, options: GatewayOptions = {}):
   const bodies = new BodyPool(INTERNAL_LIMITS.bodyParsedOffThreadMinBytes, thread, parsers, (request) =>
     overload.queues.parse.enter(request),
   );
-  const sender = new Sender(options.minimumPace ?? MINIMUM_PACE);
-  const responder = new Responder(config, log, sender);
+  const { door = new FrontDoor(config, log, options.timeouts, options.minimumPace) } = options;
+  const { sender, responder } = door;
   const rateLimit = rateLimitOf(config.rateLimitPerSecond, 'This API key');
   const operatorRateLimit = rateLimitOf(INTERNAL_LIMITS.operatorRequestsPerSecond, "The operator's token");
   const pages = webPages({
@@ -87,7 +85,6 @@ export default function gateway(runtime: Runtime, options: GatewayOptions = {}):
     responder,
   };
   const handler = new RequestHandler({ ...parts, pages, routes, dialects: DIALECTS });
-  const { door = new FrontDoor(config, log, options.timeouts) } = options;
   const { actions, ...mixin } = handler.router.mixin;
 
   return {

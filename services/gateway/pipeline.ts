@@ -7,7 +7,7 @@
 import { call } from '../../contracts/actions/call.ts';
 import { notFound } from '../../lib/errors.ts';
 import { isCollectionName } from '../../lib/records/collection-name.ts';
-import type { RequestContext } from './request-context.ts';
+import type { RoutedRequest } from './request-context.ts';
 import type { Route } from './route.ts';
 import { answer } from './steps/answer.ts';
 import { authenticate, requireScopes } from './steps/authenticate.ts';
@@ -61,7 +61,7 @@ function stepsOf({ streams }: Route): readonly Step[] {
 }
 
 /** Runs a request from its route to its response. Never rejects. */
-export async function runPipeline(request: RequestContext, parts: StepParts): Promise<void> {
+export async function runPipeline(request: RoutedRequest, parts: StepParts): Promise<void> {
   try {
     for (const step of stepsOf(request.route)) await step(request, parts);
   } catch (error) {
@@ -70,12 +70,12 @@ export async function runPipeline(request: RequestContext, parts: StepParts): Pr
 }
 
 /** Counts a request against the limit of its key or the operator's token. Throws RATE_LIMITED. */
-async function limitRate({ identity }: RequestContext, { operatorRateLimit, rateLimit }: StepParts): Promise<void> {
+async function limitRate({ identity }: RoutedRequest, { operatorRateLimit, rateLimit }: StepParts): Promise<void> {
   await (identity === null ? operatorRateLimit('operator') : rateLimit(identity.keyId));
 }
 
 /** Throws the route's 404 for an invalid name or id in the path: the same as for an unknown one. */
-function checkTarget({ route: { access, path }, target, item }: RequestContext, { config }: StepParts): void {
+function checkTarget({ route: { access, path }, target, item }: RoutedRequest, { config }: StepParts): void {
   if (path.includes('{name}') && !isCollectionName(target, config.limits)) throw notFound('COLLECTION_NOT_FOUND');
   if (path.includes('{id}') && !path.includes('{name}') && !ID.test(target))
     throw notFound(access === 'operator' ? 'ACCOUNT_NOT_FOUND' : 'KEY_NOT_FOUND');
@@ -86,7 +86,7 @@ function checkTarget({ route: { access, path }, target, item }: RequestContext, 
  * Looks up the collection in the path if the body can only be decoded with its shape. Throws
  * COLLECTION_NOT_FOUND.
  */
-async function resolveCollection(request: RequestContext, { clock }: StepParts): Promise<void> {
+async function resolveCollection(request: RoutedRequest, { clock }: StepParts): Promise<void> {
   const { accountId, caller, collection, route, target } = request;
   if (!route.needsCollection || collection !== null) return;
   request.resolvedMs = clock.monotonicMs();
@@ -96,21 +96,21 @@ async function resolveCollection(request: RequestContext, { clock }: StepParts):
 /**
  * Parses the query string, which may contain only the route's parameters. Throws INVALID_ARGUMENT.
  */
-function readQueryString(request: RequestContext): void {
+function readQueryString(request: RoutedRequest): void {
   const { route, search } = request;
   request.query = route.dialect.parseQuery(search, route.query);
 }
 
 /** Switches to the route that a query parameter selects. */
-function switchRoute(request: RequestContext): void {
+function switchRoute(request: RoutedRequest): void {
   const { query, route } = request;
   for (const name of query.keys()) request.route = route.whenGiven[name] ?? request.route;
 }
 
 /** Reserves memory for the vectors in the response. Throws UNAVAILABLE. */
-function reserveAnswer(request: RequestContext, { config, overload }: StepParts): void {
-  const { accountId, collection, input, route } = request;
-  if (collection !== null) request.expectedBytes = route.expectedBytes(input!, collection.dimensions);
-  const mostBytes = request.expectedBytes + route.metadataMax(input!) * config.limits.metadataMaxBytes;
+function reserveAnswer(request: RoutedRequest, { config, overload }: StepParts): void {
+  const { accountId, collection, route } = request;
+  if (collection !== null) request.expectedBytes = route.expectedBytes(request, collection.dimensions);
+  const mostBytes = request.expectedBytes + route.metadataMax(request) * config.limits.metadataMaxBytes;
   request.answerMemory = overload.answers.take(accountId, request.expectedBytes, mostBytes);
 }

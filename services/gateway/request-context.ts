@@ -4,6 +4,8 @@ import type { Caller } from '../../contracts/actions/call.ts';
 import type { Identity } from '../../contracts/actions/keys.ts';
 import type { MemoryHold } from '../../lib/admission/memory-budget.ts';
 import type { ErrorCode } from '../../lib/errors.ts';
+import type { Limits } from '../../lib/limits.ts';
+import type { Config } from '../../process/config.ts';
 import type { CollectionRow } from '../../store/catalog.ts';
 import { type Dialect, dialectOf } from './dialect.ts';
 import type { Permit } from './overload/fair-queue.ts';
@@ -12,9 +14,21 @@ import { patternOf, type Route, type RouteInput } from './route.ts';
 
 const SANE_REQUEST_ID = /^[A-Za-z0-9._:-]{1,128}$/;
 const CONTROL_METHODS = new Set(['GET', 'HEAD', 'POST', 'PATCH', 'PUT', 'DELETE', 'OPTIONS']);
+/** Host name or address with an optional port. Other Host headers never end up in a URL. */
+const HOST = /^[\w.-]+(:\d+)?$|^\[[\da-fA-F:.]+\](:\d+)?$/;
+
+interface RequestParts {
+  config: Pick<Config, 'limits' | 'publicUrl'>;
+  /** Dialects besides our own. */
+  dialects: readonly Dialect[];
+}
+
+/** A request whose route is found: what the steps of the pipeline work on. */
+export type RoutedRequest = RequestContext & { route: Route; caller: Caller };
 
 /** One request and its response in the gateway, with the findings of each step. */
-export class RequestContext {
+export class RequestContext implements RouteInput {
+  readonly #config: RequestParts['config'];
   readonly req: IncomingMessage;
   readonly res: ServerResponse;
   /** Request id, sent in every response and written to the log. */
@@ -32,19 +46,16 @@ export class RequestContext {
   awaitsContinue: boolean;
   /** Route pattern for logs and metrics. */
   pattern = 'unmatched';
-  /** Set by the router together with `target`, `item` and `caller`. */
-  route!: Route;
-  /** First path parameter, decoded; empty if the path has none. */
+  /** Set by the router together with `target`, `item` and `caller`; null until then. */
+  route: Route | null = null;
   target = '';
-  /** Second path parameter. */
   item = '';
   /** Makes calls that belong to this request. */
-  caller!: Caller;
+  caller: Caller | null = null;
   /** Null for an operator's request, and until the key is looked up. */
   identity: Identity | null = null;
   /** When the key was last looked up, in the gateway's monotonic milliseconds. */
   identifiedMs = 0;
-  /** Null if the route does not need the collection's shape. */
   collection: CollectionRow | null = null;
   /** When `collection` was looked up, in the gateway's monotonic milliseconds. */
   resolvedMs = 0;
@@ -53,7 +64,8 @@ export class RequestContext {
   bytes = new Uint8Array(0);
   /** Size of the body as it was received. */
   bodyBytes = 0;
-  input: RouteInput | null = null;
+  /** Decoded body; null until then, and for a request without one. */
+  body: unknown = null;
   params: unknown = null;
   result: unknown = null;
   /** Memory reserved for the body, held until the action ends. */
@@ -69,8 +81,8 @@ export class RequestContext {
   failedWith: ErrorCode | null = null;
   /** Expected size of the response, reserved before the action is called. */
   expectedBytes = 0;
-  /** Queue and permits that the request asked for last, and how to ask again; null until then. */
-  turn: { queue: QueueName; width: number; enter(): Promise<Permit> } | null = null;
+  /** Queue and number of permits that the request asked for last; null until then. */
+  turn: { queue: QueueName; width: number } | null = null;
   /** Permits in the queue, held until the action ends. */
   permit: Permit | null = null;
   /**
@@ -79,14 +91,14 @@ export class RequestContext {
    */
   deadlineMs = 0;
 
-  /** `dialects` are those besides our own. */
   constructor(
     req: IncomingMessage,
     res: ServerResponse,
     startedMs: number,
     awaitsContinue: boolean,
-    dialects: readonly Dialect[],
+    { config, dialects }: RequestParts,
   ) {
+    this.#config = config;
     this.req = req;
     this.res = res;
     this.startedMs = startedMs;
@@ -100,17 +112,26 @@ export class RequestContext {
     this.dialect = dialectOf(this.path, dialects);
   }
 
-  routed(route: Route, { target, item }: Pick<RequestContext, 'target' | 'item'>, caller: Caller): void {
-    this.route = route;
-    this.target = target;
-    this.item = item;
-    this.caller = caller;
-    this.pattern = patternOf(route);
+  routed(route: Route, { target, item }: Pick<RequestContext, 'target' | 'item'>, caller: Caller): RoutedRequest {
+    return Object.assign(this, { route, target, item, caller, pattern: patternOf(route) });
   }
 
   /** Account of the request; empty for an operator's request, and until it is known. */
   get accountId(): string {
     return this.identity?.accountId ?? '';
+  }
+
+  get mayRead(): boolean {
+    return this.identity?.scopes.includes('read') ?? false;
+  }
+
+  get origin(): string {
+    const { host = '' } = this.req.headers;
+    return this.#config.publicUrl ?? `http://${HOST.test(host) ? host : 'localhost'}`;
+  }
+
+  get limits(): Limits {
+    return this.#config.limits;
   }
 
   /**

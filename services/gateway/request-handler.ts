@@ -41,8 +41,8 @@ export class RequestHandler {
   handle(req: IncomingMessage, res: ServerResponse, awaitsContinue: boolean, waitedMs: number): void {
     // The connection closes after the response to the earlier request.
     if (this.#unclear.has(req.socket)) return;
-    const { clock, config, dialects, log, metrics, pages, responder } = this.#parts;
-    const request = new RequestContext(req, res, clock.monotonicMs() - waitedMs, awaitsContinue, dialects);
+    const { clock, config, log, metrics, pages, responder } = this.#parts;
+    const request = new RequestContext(req, res, clock.monotonicMs() - waitedMs, awaitsContinue, this.#parts);
     res.on('error', () => {});
     observeRequest(request, log, metrics, clock);
     const page = pages.get(request.path) ?? null;

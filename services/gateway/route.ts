@@ -1,3 +1,4 @@
+import assert from 'node:assert/strict';
 import type { ActionName, Actions } from '../../contracts/actions/call.ts';
 import type { RequestName } from '../../contracts/requests/requests.ts';
 import type { Limits } from '../../lib/limits.ts';
@@ -34,6 +35,12 @@ export interface RouteInput {
   /** URL under which clients reach the service, as `https://host:port`. */
   origin: string;
   limits: Limits;
+}
+
+/** Returns the collection of a route that looks it up. */
+export function collectionOf({ collection }: Pick<RouteInput, 'collection'>): CollectionRow {
+  assert(collection !== null, 'the route does not look its collection up');
+  return collection;
 }
 
 /** Calls an action on behalf of the request, for the collection in its path. */
@@ -92,7 +99,7 @@ export interface Route {
   /** Number of queries counted against the plan, given back if the response cannot be sent. */
   countedQueries(result: unknown): number;
   /** Path of what a 201 created or a 202 started; null if the response has no Location. */
-  location: ((result: unknown, input: RouteInput | null) => string) | null;
+  location: ((result: unknown, input: RouteInput) => string) | null;
   /**
    * Whether the request or the response is newline-delimited JSON of any length. Separate pipeline
    * steps process it as it arrives.

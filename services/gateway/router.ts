@@ -7,7 +7,7 @@ import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { ServiceSchema, ServiceSettingSchema } from 'moleculer';
 import ApiGateway from 'moleculer-web';
 import type { Caller } from '../../contracts/actions/call.ts';
-import type { RequestContext } from './request-context.ts';
+import type { RequestContext, RoutedRequest } from './request-context.ts';
 import { patternOf, type Route, UNDECODABLE } from './route.ts';
 
 /** Parameters of moleculer-web's action for a request. `request` is ours. */
@@ -18,7 +18,7 @@ interface RestParams {
 }
 
 /** Properties that moleculer-web adds to a routed request. */
-type RoutedRequest = IncomingMessage & {
+type WebRequest = IncomingMessage & {
   $params: { params: Record<string, string> };
   $ctx: Caller & { params: RestParams };
 };
@@ -31,13 +31,13 @@ interface WebService {
 
 export class Router {
   readonly #routes: readonly Route[];
-  readonly #serve: (request: RequestContext) => void;
+  readonly #serve: (request: RoutedRequest) => void;
   /** Maximum number of segments in any route, plus one for a trailing slash. */
   readonly #segmentsMax: number;
   #service: WebService | null = null;
 
   /** `serve` answers a request whose route is found. */
-  constructor(routes: readonly Route[], serve: (request: RequestContext) => void) {
+  constructor(routes: readonly Route[], serve: (request: RoutedRequest) => void) {
     this.#routes = routes;
     this.#serve = serve;
     this.#segmentsMax = Math.max(...routes.map((route) => patternOf(route).split('/').length)) + 1;
@@ -113,12 +113,11 @@ export class Router {
     return path.split('/', this.#segmentsMax + 1).length > this.#segmentsMax ? null : decodablePath(path);
   }
 
-  #handlerOf(route: Route): (req: RoutedRequest) => void {
+  #handlerOf(route: Route): (req: WebRequest) => void {
     return ({ $ctx, $params }) => {
       const { request } = $ctx.params;
       const [target = '', item = ''] = Object.values($params.params);
-      request.routed(route, { target, item }, $ctx);
-      this.#serve(request);
+      this.#serve(request.routed(route, { target, item }, $ctx));
     };
   }
 }

@@ -1,7 +1,7 @@
 import { call } from '../../../contracts/actions/call.ts';
 import { INTERNAL_LIMITS } from '../../../lib/limits.ts';
 import { monthOf } from '../../../lib/time/month.ts';
-import type { RequestContext } from '../request-context.ts';
+import type { RoutedRequest } from '../request-context.ts';
 import type { Pieces } from '../responses/json-pieces.ts';
 import { type Head, JSON_HEADERS } from '../responses/sender.ts';
 import { nextPart } from './call-action.ts';
@@ -11,11 +11,11 @@ import type { StepParts } from './step.ts';
  * Sends the action's result. Resolves when it is sent or was cut off. Throws UNAVAILABLE if no
  * memory is left for it.
  */
-export async function answer(request: RequestContext, parts: StepParts): Promise<void> {
-  const { input, result, route } = request;
+export async function answer(request: RoutedRequest, parts: StepParts): Promise<void> {
+  const { result, route } = request;
   try {
     request.answerMemory?.resize(route.heldBytes(result));
-    const answered = route.answer(result, input!);
+    const answered = route.answer(result, request);
     const head = headOf(request);
     if (typeof answered === 'function') await sendPieces(request, parts, head, answered as Pieces);
     else await sendText(request, parts, head, answered);
@@ -29,7 +29,7 @@ export async function answer(request: RequestContext, parts: StepParts): Promise
 }
 
 /** Sends a response in pieces, followed by the parts that the route still reads. */
-function sendPieces(request: RequestContext, parts: StepParts, head: Head, pieces: Pieces): Promise<void> {
+function sendPieces(request: RoutedRequest, parts: StepParts, head: Head, pieces: Pieces): Promise<void> {
   return parts.sender.send(request, head, pieces, async () => {
     const next = await nextPart(request, parts);
     request.answerMemory?.resize(request.route.heldBytes(request.result));
@@ -38,7 +38,7 @@ function sendPieces(request: RequestContext, parts: StepParts, head: Head, piece
 }
 
 /** Sends a response as a single text. Its memory replaces that of the result. */
-async function sendText(request: RequestContext, { overload, sender }: StepParts, head: Head, answered: object | null) {
+async function sendText(request: RoutedRequest, { overload, sender }: StepParts, head: Head, answered: object | null) {
   const body = Buffer.from(answered === null ? '' : JSON.stringify(answered));
   request.result = null;
   request.answerMemory?.release();
@@ -49,17 +49,18 @@ async function sendText(request: RequestContext, { overload, sender }: StepParts
   await sender.send(request, head, body).finally(() => memory.release());
 }
 
-function headOf({ input, result, route }: RequestContext): Head {
+function headOf(request: RoutedRequest): Head {
+  const { result, route } = request;
   const status = route.made?.(result) ? 201 : route.status;
   if (status === 200 || route.location === null) return { status, headers: JSON_HEADERS };
-  return { status, headers: { ...JSON_HEADERS, Location: route.location(result, input) } };
+  return { status, headers: { ...JSON_HEADERS, Location: route.location(result, request) } };
 }
 
 /**
  * Gives back queries that were counted but could not be answered, in the month in which they
  * arrived: in the next month, this would allow more queries than the plan.
  */
-function giveBackQueries({ accountId, caller, startedMs }: RequestContext, { clock }: StepParts, count: number): void {
+function giveBackQueries({ accountId, caller, startedMs }: RoutedRequest, { clock }: StepParts, count: number): void {
   const month = monthOf(clock.wallMs() - (clock.monotonicMs() - startedMs));
   // Queries that are not given back count as used.
   call(caller, 'metering.giveBackQuery', { accountId, month, count }).catch(() => undefined);

@@ -2,7 +2,7 @@ import { call } from '../../../contracts/actions/call.ts';
 import { isProvecError, ProvecError, unauthenticated } from '../../../lib/errors.ts';
 import { isOperatorToken } from '../../../lib/secret/operator-token.ts';
 import type { Scope } from '../../../store/keys.ts';
-import type { RequestContext } from '../request-context.ts';
+import type { RoutedRequest } from '../request-context.ts';
 import type { StepParts } from './step.ts';
 import { isDryRun } from './wait-turn.ts';
 
@@ -11,7 +11,7 @@ import { isDryRun } from './wait-turn.ts';
  * cannot be charged to an account yet. Throws UNAUTHENTICATED, UNAVAILABLE, or the error of the
  * keys service.
  */
-export async function authenticate(request: RequestContext, parts: StepParts): Promise<void> {
+export async function authenticate(request: RoutedRequest, parts: StepParts): Promise<void> {
   const { access, queue } = request.route;
   if (access === 'operator') return authenticateOperator(parts.config.adminToken, request);
   // Delete requests free up space, so they are admitted regardless of the number of arrivals.
@@ -19,7 +19,7 @@ export async function authenticate(request: RequestContext, parts: StepParts): P
 }
 
 /** Looks up the key, and stores the identity and the time. */
-export async function identify(request: RequestContext, { clock, config }: Pick<StepParts, 'clock' | 'config'>) {
+export async function identify(request: RoutedRequest, { clock, config }: Pick<StepParts, 'clock' | 'config'>) {
   const askedMs = clock.monotonicMs();
   const secret = request.dialect.secretOf(request.req, 'API key');
   try {
@@ -37,8 +37,9 @@ export async function identify(request: RequestContext, { clock, config }: Pick<
  * Throws FORBIDDEN if the key lacks a scope that the request needs. Called again after decoding,
  * since the body may need more than the route.
  */
-export function requireScopes(request: RequestContext): void {
-  const missing = scopesOf(request).find((scope) => !request.identity!.scopes.includes(scope));
+export function requireScopes(request: RoutedRequest): void {
+  const held = request.identity?.scopes ?? [];
+  const missing = scopesOf(request).find((scope) => !held.includes(scope));
   if (missing === undefined) return;
   const message =
     missing === request.route.access
@@ -48,13 +49,13 @@ export function requireScopes(request: RequestContext): void {
 }
 
 /** A dry run writes nothing and reveals what a read reveals. */
-function scopesOf(request: RequestContext): readonly Scope[] {
+function scopesOf(request: RoutedRequest): readonly Scope[] {
   const { access } = request.route;
   if (access === 'operator') return [];
   return isDryRun(request) ? [access, 'read'] : [access];
 }
 
-function authenticateOperator(token: string | null, request: RequestContext): void {
+function authenticateOperator(token: string | null, request: RoutedRequest): void {
   if (token === null) throw new Error('an operator route without an operator');
   const given = request.dialect.secretOf(request.req, "operator's token");
   if (isOperatorToken(given, token)) return;

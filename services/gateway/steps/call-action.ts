@@ -8,12 +8,12 @@ import { ProvecError } from '../../../lib/errors.ts';
 import { INTERNAL_LIMITS } from '../../../lib/limits.ts';
 import { ClientGoneError } from '../client-gone.ts';
 import { SHARD_WAIT_MS, type Waiter } from '../overload/shard-waits.ts';
-import type { RequestContext } from '../request-context.ts';
+import type { RoutedRequest } from '../request-context.ts';
 import type { Pieces } from '../responses/json-pieces.ts';
 import type { RouteCall } from '../route.ts';
 import { identify, requireScopes } from './authenticate.ts';
 import type { StepParts } from './step.ts';
-import { isDryRun } from './wait-turn.ts';
+import { enterQueue, isDryRun } from './wait-turn.ts';
 
 const OVER = `The request exceeded its time limit of ${INTERNAL_LIMITS.actionTimeoutMs / 1_000} s; try again later.`;
 
@@ -23,10 +23,10 @@ const OVER = `The request exceeded its time limit of ${INTERNAL_LIMITS.actionTim
  * while the request waited. Read-only work ends when the client disconnects or with the first
  * error. Throws the errors of the action and of those steps.
  */
-export async function callAction(request: RequestContext, parts: StepParts): Promise<void> {
-  const { input, params, route } = request;
+export async function callAction(request: RoutedRequest, parts: StepParts): Promise<void> {
+  const { params, route } = request;
   const attempt = (options: CallOptions): Promise<unknown> => {
-    if (route.perform !== null) return route.perform(input!, callsWithin(request, parts, options));
+    if (route.perform !== null) return route.perform(request, callsWithin(request, parts, options));
     return callOnce(request, parts, route.action, forCollection(request, parts, params), options);
   };
   const act = (signal?: AbortSignal): Promise<unknown> =>
@@ -41,11 +41,12 @@ export async function callAction(request: RequestContext, parts: StepParts): Pro
  * Reads the next part of a response that is being sent. Returns null after the last part, and for
  * HEAD. Throws the errors of `callAction`.
  */
-export function nextPart(request: RequestContext, parts: StepParts): Promise<Pieces | null> {
-  const { method, result, route } = request;
-  if (route.more === null || method === 'HEAD') return Promise.resolve(null);
+export function nextPart(request: RoutedRequest, parts: StepParts): Promise<Pieces | null> {
+  const { method, result } = request;
+  const { more } = request.route;
+  if (more === null || method === 'HEAD') return Promise.resolve(null);
   request.deadlineMs = parts.clock.monotonicMs() + INTERNAL_LIMITS.actionTimeoutMs;
-  return untilDisconnect(request, (signal) => route.more!(result, callsInTurn(request, parts, signal)));
+  return untilDisconnect(request, (signal) => more(result, callsInTurn(request, parts, signal)));
 }
 
 /**
@@ -53,7 +54,7 @@ export function nextPart(request: RequestContext, parts: StepParts): Promise<Pie
  * until it ends, and waits for unavailable shards. The calls must not overlap: the request has one
  * permit.
  */
-function callsInTurn(request: RequestContext, parts: StepParts, signal: AbortSignal): RouteCall {
+function callsInTurn(request: RoutedRequest, parts: StepParts, signal: AbortSignal): RouteCall {
   let isCalling = false;
   const calling = async (action: ActionName, given: never): Promise<unknown> => {
     assert(!isCalling);
@@ -75,19 +76,20 @@ function callsInTurn(request: RequestContext, parts: StepParts, signal: AbortSig
  * Runs `act`, which reads a later part of the response, with a permit. The wait for the permit does
  * not count towards the time limit of the part: if the response has begun, only the client ends it.
  */
-export async function withPermit<T>(request: RequestContext, { clock }: StepParts, act: () => Promise<T>): Promise<T> {
+export async function withPermit<T>(request: RoutedRequest, parts: StepParts, act: () => Promise<T>): Promise<T> {
+  const { clock } = parts;
   const askedMs = clock.monotonicMs();
-  request.permit = await request.turn!.enter();
+  const permit = await enterQueue(request, parts);
   request.deadlineMs += clock.monotonicMs() - askedMs;
   try {
     return await act();
   } finally {
-    request.permit.release();
+    permit.release();
   }
 }
 
 /** Returns a function that makes the calls of a route. Together, the calls get the time of one. */
-function callsWithin(request: RequestContext, parts: StepParts, options: CallOptions): RouteCall {
+function callsWithin(request: RoutedRequest, parts: StepParts, options: CallOptions): RouteCall {
   const { deadlineMs, route } = request;
   const calling = (action: ActionName, given: unknown): Promise<unknown> => {
     const own = forCollection(request, parts, given);
@@ -104,7 +106,7 @@ function callsWithin(request: RequestContext, parts: StepParts, options: CallOpt
  * Returns true for work that may be aborted. A verification runs to its end, since other requests
  * may wait for the same result.
  */
-function isAbortable(request: RequestContext): boolean {
+function isAbortable(request: RoutedRequest): boolean {
   const { access, queue } = request.route;
   return isDryRun(request) || (access === 'read' && queue !== 'verify');
 }
@@ -114,7 +116,7 @@ function isAbortable(request: RequestContext): boolean {
  * when `act` fails, so that nothing it started continues.
  */
 export async function untilDisconnect<T>(
-  request: Pick<RequestContext, 'whenGone'>,
+  request: Pick<RoutedRequest, 'whenGone'>,
   act: (signal: AbortSignal) => Promise<T>,
 ): Promise<T> {
   const work = new AbortController();
@@ -131,7 +133,7 @@ export async function untilDisconnect<T>(
 
 /** Calls the route's action once, after checking that the key is still valid. */
 export async function attemptCall(
-  request: RequestContext,
+  request: RoutedRequest,
   parts: StepParts,
   params: unknown,
   options: CallOptions = {},
@@ -140,7 +142,7 @@ export async function attemptCall(
 }
 
 async function callOnce(
-  request: RequestContext,
+  request: RoutedRequest,
   parts: StepParts,
   action: ActionName,
   params: unknown,
@@ -164,25 +166,25 @@ interface CallOptions {
  * Adds the collection that the body was decoded for. If its row may be stale, adds only its id, so
  * that the action looks the row up again by id, not by name.
  */
-function forCollection({ collection, resolvedMs }: RequestContext, { clock }: StepParts, params: unknown): unknown {
+function forCollection({ collection, resolvedMs }: RoutedRequest, { clock }: StepParts, params: unknown): unknown {
   if (collection === null) return params;
   const isKnown = clock.monotonicMs() - resolvedMs <= INTERNAL_LIMITS.keyCacheMaxAgeMs;
   return { ...(params as object), ...(isKnown ? { collection } : { collectionId: collection.id }) };
 }
 
 /** Identity of the request, passed on to the calls that the action makes. */
-function principalOf({ identity }: RequestContext): { principal?: Principal } {
+function principalOf({ identity }: RoutedRequest): { principal?: Principal } {
   return identity === null ? {} : { principal: { accountId: identity.accountId, plan: identity.plan } };
 }
 
 /** Says who makes a change, for the audit trail. */
-function originOf({ id, identity, req, route }: RequestContext): { origin?: Origin } {
+function originOf({ id, identity, req, route }: RoutedRequest): { origin?: Origin } {
   if (route.access !== 'manage' && route.access !== 'operator') return {};
   const address = req.socket.remoteAddress ?? '';
   return { origin: { keyId: identity?.keyId ?? null, address, requestId: id } };
 }
 
-async function reauthenticate(request: RequestContext, parts: StepParts): Promise<void> {
+async function reauthenticate(request: RoutedRequest, parts: StepParts): Promise<void> {
   const askedMsAgo = parts.clock.monotonicMs() - request.identifiedMs;
   if (request.route.access === 'operator' || askedMsAgo <= INTERNAL_LIMITS.keyCacheMaxAgeMs) return;
   await identify(request, parts);
@@ -198,15 +200,15 @@ const isStrongRead = ({ allowPartial, consistency }: ReadConsistency): boolean =
   allowPartial !== true && consistency !== 'eventual';
 
 function retryUnavailableShards(
-  request: RequestContext,
-  { overload }: StepParts,
+  request: RoutedRequest,
+  parts: StepParts,
   attempt: (options: CallOptions) => Promise<unknown>,
 ): Promise<unknown> {
-  const terms = (request.input?.body ?? {}) as ReadConsistency & { queries?: ReadConsistency[] };
+  const terms = (request.body ?? {}) as ReadConsistency & { queries?: ReadConsistency[] };
   // Other reads try first: replicas may answer them, or partial results may be enough.
   const isStrong = (terms.queries ?? [terms]).some(isStrongRead);
   const needsAll = request.route.queue === 'query' && isStrong;
-  return overload.shardWaits.run(waiterOf(request), needsAll, (leftMs) =>
+  return parts.overload.shardWaits.run(waiterOf(request, parts), needsAll, (leftMs) =>
     attempt({ meta: { shardWaitMs: SHARD_WAIT_MS }, ...(leftMs !== null && { timeout: leftMs }) }),
   );
 }
@@ -215,7 +217,7 @@ function retryUnavailableShards(
  * Returns the request as a waiter for a shard. While it waits, it holds no permit, and no memory
  * for its response unless the response has begun: the gateway then still holds the previous part.
  */
-function waiterOf(request: RequestContext): Waiter {
+function waiterOf(request: RoutedRequest, parts: StepParts): Waiter {
   const reserve = (bytes: number): void => {
     if (request.result === null) request.answerMemory?.resize(bytes);
   };
@@ -230,7 +232,7 @@ function waiterOf(request: RequestContext): Waiter {
       reserve(0);
     },
     async enter() {
-      request.permit = await request.turn!.enter();
+      await enterQueue(request, parts);
       reserve(request.expectedBytes);
     },
   };

@@ -1,28 +1,19 @@
 import { batchBytes, type RecordBatch } from '../../../lib/records/batch.ts';
-import type { RequestContext } from '../request-context.ts';
+import type { RoutedRequest } from '../request-context.ts';
 import type { StepParts } from './step.ts';
 import { queueRequestOf } from './wait-turn.ts';
-
-/** Host name or address with an optional port. Other Host headers never end up in a URL. */
-const HOST = /^[\w.-]+(:\d+)?$|^\[[\da-fA-F:.]+\](:\d+)?$/;
 
 /**
  * Parses and checks the body and builds the action's parameters. A body with fields where none is
  * expected is refused, because the client meant something else. Throws the 400 that names them.
  */
-export async function decodeBody(request: RequestContext, parts: StepParts): Promise<void> {
-  const { accountId, bytes, collection, item, query, req, route, search, target } = request;
-  const { limits } = parts.config;
-  const isSent = route.body !== null || bytes.byteLength > 0;
-  const body = isSent ? await decoded(request, parts) : null;
-  const { host = '' } = req.headers;
-  const origin = parts.config.publicUrl ?? `http://${HOST.test(host) ? host : 'localhost'}`;
-  const mayRead = request.identity?.scopes.includes('read') ?? false;
-  request.input = { accountId, target, item, query, search, body, collection, mayRead, origin, limits };
-  request.params = route.params(request.input);
+export async function decodeBody(request: RoutedRequest, parts: StepParts): Promise<void> {
+  const { bytes, route } = request;
+  if (route.body !== null || bytes.byteLength > 0) request.body = await decoded(request, parts);
+  request.params = route.params(request);
 }
 
-async function decoded(request: RequestContext, { bodies, clock, config, metrics }: StepParts): Promise<unknown> {
+async function decoded(request: RoutedRequest, { bodies, clock, config, metrics }: StepParts): Promise<unknown> {
   const kind = request.route.body ?? 'none';
   const { limits } = config;
   const { collection } = request;

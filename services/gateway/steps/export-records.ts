@@ -7,7 +7,7 @@ import type {
 } from '../../../contracts/actions/collections.ts';
 import { recordBytes } from '../../../lib/admission/answer-size.ts';
 import { INTERNAL_LIMITS } from '../../../lib/limits.ts';
-import type { RequestContext } from '../request-context.ts';
+import type { RoutedRequest } from '../request-context.ts';
 import { exportLines, type Pieces } from '../responses/json-pieces.ts';
 import { JSON_HEADERS, NDJSON_TYPE } from '../responses/sender.ts';
 import { attemptCall, untilDisconnect, withPermit } from './call-action.ts';
@@ -22,7 +22,7 @@ const KEEP_EVERY_MS = INTERNAL_LIMITS.unaskedPageMaxMs / 3;
  * Resolves when all is sent or the response was cut off. A part that cannot be read cuts the
  * response off.
  */
-export async function exportRecords(request: RequestContext, parts: StepParts): Promise<void> {
+export async function exportRecords(request: RoutedRequest, parts: StepParts): Promise<void> {
   const run = new ExportRun(request, parts);
   try {
     await parts.sender.send(request, { status: 200, headers: HEADERS }, run.first(), () => run.next());
@@ -37,13 +37,13 @@ export async function exportRecords(request: RequestContext, parts: StepParts): 
  * the next one waits for a permit, and releases them at the end.
  */
 class ExportRun {
-  readonly #request: RequestContext;
+  readonly #request: RoutedRequest;
   readonly #parts: StepParts;
   /** Part that was read last. */
   #part: ExportPart;
   #stopKeeping: () => void = () => undefined;
 
-  constructor(request: RequestContext, parts: StepParts) {
+  constructor(request: RoutedRequest, parts: StepParts) {
     this.#request = request;
     this.#parts = parts;
     this.#part = request.result as ExportPart;

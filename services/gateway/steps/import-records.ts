@@ -14,14 +14,16 @@ import { isProvecError, ProvecError } from '../../../lib/errors.ts';
 import { INTERNAL_LIMITS, type Limits } from '../../../lib/limits.ts';
 import { batchBytes, type RecordBatch } from '../../../lib/records/batch.ts';
 import { invalidValue } from '../../../lib/records/fields.ts';
+import type { CollectionRow } from '../../../store/catalog.ts';
 import { boundsOf } from '../bodies/decoders.ts';
 import { type ImportEntry, importEntries } from '../bodies/import-entries.ts';
 import { parseJsonBody } from '../bodies/json-body.ts';
 import { pacedBody } from '../bodies/sending-pace.ts';
 import { exemptFromBodyTimeout } from '../http-server.ts';
-import type { RequestContext } from '../request-context.ts';
+import type { RoutedRequest } from '../request-context.ts';
 import type { Warned } from '../responses/json-pieces.ts';
 import { NDJSON_TYPE } from '../responses/sender.ts';
+import { collectionOf } from '../route.ts';
 import { roundingWarning } from '../warnings.ts';
 import { attemptCall } from './call-action.ts';
 import { refuseMediaType } from './read-body.ts';
@@ -32,7 +34,7 @@ const MEDIA_TYPES = [NDJSON_TYPE, 'application/ndjson', 'application/jsonl', 'ap
 const PACE = { bytesPerSecond: 1024, windowMs: INTERNAL_LIMITS.requestBodyTimeoutMs };
 
 /** Imports the body. Throws the errors of its lines and of the writes. */
-export async function importRecords(request: RequestContext, parts: StepParts): Promise<void> {
+export async function importRecords(request: RoutedRequest, parts: StepParts): Promise<void> {
   const { accountId, req, res } = request;
   refuseMediaType(req, MEDIA_TYPES, 'newline-delimited JSON');
   exemptFromBodyTimeout(req);
@@ -56,7 +58,9 @@ export async function importRecords(request: RequestContext, parts: StepParts): 
 }
 
 class ImportRun {
-  readonly #request: RequestContext;
+  readonly #request: RoutedRequest;
+  /** Collection that the import keeps, even if the name or alias points to another one later. */
+  readonly #collection: CollectionRow;
   readonly #parts: StepParts;
   #stored = 0;
   /** Decoded entry, written as soon as it is known whether it is the last. */
@@ -69,8 +73,9 @@ class ImportRun {
   /** First integer that a double cannot represent. */
   #rounded: string | undefined;
 
-  constructor(request: RequestContext, parts: StepParts) {
+  constructor(request: RoutedRequest, parts: StepParts) {
     this.#request = request;
+    this.#collection = collectionOf(request);
     this.#parts = parts;
   }
 
@@ -91,7 +96,7 @@ class ImportRun {
   }
 
   async finish(): Promise<ImportResult & Warned> {
-    const { dimensions } = this.#request.collection!;
+    const { dimensions } = this.#collection;
     const nothing = { ids: [], dimensions, vectors: new Float32Array(0), metadata: [] };
     const last = this.#waiting ?? nothing;
     this.#waiting = null;
@@ -136,8 +141,7 @@ class ImportRun {
   async #write(batch: RecordBatch, isLast: boolean): Promise<ImportResult> {
     const request = this.#request;
     const { accountId } = request;
-    // The import keeps its collection, even if the name or alias now points to another one.
-    const { id: collectionId, name } = request.collection!;
+    const { id: collectionId, name } = this.#collection;
     const permit = await this.#parts.overload.queues.write.enter(queueRequestOf(request));
     try {
       const params = { accountId, name, collectionId, batch, isAnchorAwaited: isLast };
@@ -152,7 +156,7 @@ class ImportRun {
   async #decoded(entry: ImportEntry): Promise<ImportedLines> {
     const { bytes, lines, numbers } = entry;
     const { bodies, clock, config } = this.#parts;
-    const { dimensions, metric } = this.#request.collection!;
+    const { dimensions, metric } = this.#collection;
     const context = { limits: config.limits, shape: { dimensions, metric }, wallMs: clock.wallMs() };
     try {
       const decoded = await bodies.decode('import', bytes, context, queueRequestOf(this.#request));

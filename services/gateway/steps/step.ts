@@ -5,7 +5,7 @@ import type { Config } from '../../../process/config.ts';
 import type { BodyPool } from '../bodies/body-pool.ts';
 import type { Overload } from '../overload/overload.ts';
 import type { RateLimit } from '../rate-limit.ts';
-import type { RequestContext } from '../request-context.ts';
+import type { RoutedRequest } from '../request-context.ts';
 import type { Responder } from '../responder.ts';
 import type { Sender } from '../responses/sender.ts';
 
@@ -24,4 +24,4 @@ export interface StepParts {
 }
 
 /** Step of the pipeline. Throws the ProvecError for the client, or ClientGoneError. */
-export type Step = (request: RequestContext, parts: StepParts) => void | Promise<void>;
+export type Step = (request: RoutedRequest, parts: StepParts) => void | Promise<void>;

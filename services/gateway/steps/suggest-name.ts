@@ -1,7 +1,7 @@
 import { call } from '../../../contracts/actions/call.ts';
 import { isProvecError, ProvecError, unknownCollection } from '../../../lib/errors.ts';
 import { LIST_WIDTH } from '../overload/queues.ts';
-import type { RequestContext } from '../request-context.ts';
+import type { RoutedRequest } from '../request-context.ts';
 import type { StepParts } from './step.ts';
 import { queueRequestOf } from './wait-turn.ts';
 
@@ -11,7 +11,7 @@ import { queueRequestOf } from './wait-turn.ts';
  * it waits for the same permits. If that fails, the 404 has no suggestion.
  */
 export async function withNearestName(
-  request: RequestContext,
+  request: RoutedRequest,
   { overload }: StepParts,
   error: unknown,
 ): Promise<unknown> {
@@ -32,7 +32,7 @@ export async function withNearestName(
 }
 
 /** Returns the collection's name as the path or, for the target of an alias, as the body has it. */
-function nameOf({ input, route, target }: RequestContext): string {
+function nameOf({ body, route, target }: RoutedRequest): string {
   if (route.path.includes('{name}')) return target;
-  return (input?.body as { collection?: string } | null | undefined)?.collection ?? '';
+  return (body as { collection?: string } | null)?.collection ?? '';
 }

@@ -1,5 +1,6 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { afterEach, beforeEach, expect, test } from '@jest/globals';
+import { LIMITS } from '../../../../lib/limits.ts';
 import { PINECONE_ROUTES } from '../../../../services/gateway/pinecone/routes.ts';
 import { RequestContext } from '../../../../services/gateway/request-context.ts';
 import { Router } from '../../../../services/gateway/router.ts';
@@ -25,8 +26,11 @@ function routerOf() {
   const aliases = Array.from({ length: 60 }, () => ({ method: 'GET', match: () => false as const }));
   const rest = ({ req }: { req: IncomingMessage }) => seen.push(req.url!);
   router.attach({ aliases, actions: { rest } });
+  const parts = { config: { limits: LIMITS, publicUrl: null }, dialects: [] };
   const handle = (path: string) =>
-    router.route(new RequestContext({ url: path, headers: {} } as IncomingMessage, {} as ServerResponse, 0, false, []));
+    router.route(
+      new RequestContext({ url: path, headers: {} } as IncomingMessage, {} as ServerResponse, 0, false, parts),
+    );
   return { router, handle, seen };
 }
 

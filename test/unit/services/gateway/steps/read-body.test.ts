@@ -4,6 +4,7 @@ import { createServer, type IncomingMessage, type ServerResponse } from 'node:ht
 import type { AddressInfo } from 'node:net';
 import { afterAll, beforeAll, beforeEach, expect, test } from '@jest/globals';
 import { MemoryBudget } from '../../../../../lib/admission/memory-budget.ts';
+import { LIMITS } from '../../../../../lib/limits.ts';
 import { RequestContext } from '../../../../../services/gateway/request-context.ts';
 import { bodyOf } from '../../../../../services/gateway/steps/read-body.ts';
 import { RawConnection } from '../../../../support/raw-connection.ts';
@@ -27,7 +28,7 @@ const budget = new MemoryBudget(
   },
 );
 const server = createServer((req: IncomingMessage, res: ServerResponse) => {
-  const request = new RequestContext(req, res, 0, false, []);
+  const request = new RequestContext(req, res, 0, false, { config: { limits: LIMITS, publicUrl: null }, dialects: [] });
   const body = bodyOf(request, BODY_MAX_BYTES, budget);
   exchanges.push(request);
   read.push(body);
