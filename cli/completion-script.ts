@@ -2,11 +2,11 @@ import type { Command } from 'commander';
 
 export const SHELLS = ['bash', 'zsh', 'fish'] as const;
 
-/** A command with what may follow it. */
+/** A command, and what may follow it. */
 interface Node {
   /** Names from the program on, such as `collections create`; empty for the program. */
   path: string;
-  /** Its commands, or the values of its arguments. */
+  /** Subcommands, or the values of the arguments. */
   commands: { name: string; description: string }[];
   options: { name: string; description: string }[];
 }

@@ -8,7 +8,7 @@ export const YES = ['--yes', 'do it without asking'] as const;
 
 /**
  * Asks on the terminal whether to do something that cannot be undone. Throws if the answer is not
- * yes, or if there is no terminal: a script has to say --yes.
+ * yes or there is no terminal; scripts must pass --yes.
  */
 export async function confirm(question: () => string | Promise<string>, yes: boolean | undefined): Promise<void> {
   if (yes === true) return;

@@ -3,7 +3,7 @@ import type { Api, Collection } from '../client/index.ts';
 import { Progress } from './output/progress.ts';
 import type { Session } from './session.ts';
 
-/** First and longest wait, in ms, between two questions about a running verification. */
+/** First and longest wait, in ms, between two polls of a running verification. */
 const FIRST_WAIT_MS = 50;
 const WAIT_MAX_MS = 2_000;
 

@@ -20,7 +20,7 @@ interface ExportVerdict {
     reason?: VerificationFailure;
     message?: string;
   };
-  /** Contain text of the file: pass them through `printable`. */
+  /** Contain text from the file: pass them through `printable`. */
   lines: string[];
 }
 

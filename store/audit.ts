@@ -1,7 +1,7 @@
 import { hash } from 'node:crypto';
 import type { Sealed } from './sealed.ts';
 
-/** Trail of changes that no API key made. Every other trail has the id of the key's account. */
+/** Trail of changes that no API key made. All other trails are named after the key's account. */
 export const OPERATOR_TRAIL = 'operator';
 
 /** Previous hash of the first entry of a trail. */
@@ -28,7 +28,7 @@ export interface AuditItem {
   hash: string;
   /** Null if the service did not write the row. */
   entry: AuditEntry | null;
-  /** Says what shows that the trail was changed at or before this entry; null if nothing does. */
+  /** Evidence that the trail was changed at or before this entry; null if there is none. */
   fault: string | null;
 }
 

@@ -16,9 +16,9 @@ import type { ForgedRows } from './forged-rows.ts';
 import { StoreError } from './port.ts';
 import type { Sealed } from './sealed.ts';
 
-/** Entries of an account's trail that are kept. The operator's trail is never trimmed. */
+/** Number of entries kept in an account's trail. The operator's trail is never trimmed. */
 export const KEPT_ENTRIES = 10_000;
-/** A trail is trimmed each time that it has grown by this many entries. */
+/** Number of new entries after which a trail is trimmed. */
 const TRIM_EVERY = 1_000;
 const BATCH_MAX = 64;
 /** Attempts to append after an unknown outcome. */
@@ -38,7 +38,7 @@ export class ChainedAudit implements AuditStore {
   readonly #stored: StoredAudit;
   readonly #seals: Seals;
   readonly #forged: ForgedRows;
-  /** Entries by trail; a trail that is present is being appended to. */
+  /** Waiting entries by trail. A trail in the map is being appended to. */
   readonly #waiting = new Map<string, Waiting[]>();
 
   constructor(stored: StoredAudit, seals: Seals, forged: ForgedRows) {
@@ -63,7 +63,7 @@ export class ChainedAudit implements AuditStore {
   }
 
   async page(trail: string, after: number, limit: number): Promise<AuditPage> {
-    // The row before the page shows whether the page continues it.
+    // The row before the page is needed to check the link to it.
     const rows = await this.#stored.page(trail, after, limit + 1);
     const last = await this.#stored.last(trail);
     const oldest = last === null || trail === OPERATOR_TRAIL ? 1 : Math.max(1, last.seq - KEPT_ENTRIES + 1);

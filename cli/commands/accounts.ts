@@ -14,7 +14,7 @@ import { accountKeysCommand } from './account-keys.ts';
 const PLANS = ['free', 'pro', 'business', 'enterprise'] as const;
 const COLUMNS = ['id', 'name', 'plan', 'created_at'] as const;
 const USED = ['vector_count', 'collection_count', 'key_count', 'write_count', 'query_count'] as const;
-/** Accounts on a page with their usage, at most. */
+/** Maximum number of accounts per page when it shows their usage. */
 const USAGE_PAGE_MAX = 100;
 
 export const accountsCommand = (): Command =>

@@ -67,7 +67,7 @@ async function trailOf(session: Session, { operator, account }: AuditOptions): P
   return (cursor) => client.listAuditEntries(cursor === undefined ? {} : { cursor }, request);
 }
 
-/** Prints the end of a trail, or all of it, and what is appended to it. */
+/** Prints the end of a trail, or all of it, and then new entries as they come. */
 async function show(session: Session, trail: Trail, options: AuditOptions): Promise<number> {
   const { limit = ENTRIES, all, follow } = options;
   const head = (await trail().page()).head;

@@ -38,10 +38,10 @@ ${examples('provec doctor', 'provec doctor --json')}`,
       }),
     );
 
-/** Without an admin token, only what needs none is checked. */
+/** Finds what to examine. Without an admin token, the checks that need one are skipped. */
 async function subjectOf(session: Session, settings: ServiceSettings, isFileGiven: boolean): Promise<Subject> {
   const { options, request } = session;
-  // The token of a file must not go to the service of a profile.
+  // The token from the file must not be sent to the service of a profile.
   const profile = isFileGiven ? { url: settings.ownUrl() } : await readProfile(profileNameOf(options));
   const url = urlOf(options, profile);
   if (!URL.canParse(url)) throw new InputError('--url must be the address of a Provec, such as http://127.0.0.1:8080.');

@@ -3,7 +3,7 @@ import { EXIT } from '../exit-code.ts';
 import { examples } from '../option-values.ts';
 import { inSession } from '../session.ts';
 
-/** Longer than the service takes at most, in ms. */
+/** Timeout in ms, longer than the service's own. */
 const TIMEOUT_MS = 100_000;
 
 export const drainCommand = (): Command =>

@@ -12,7 +12,7 @@ import { write } from '../output/streams.ts';
 import { fieldLines } from '../output/table.ts';
 import { inSession } from '../session.ts';
 
-/** Number of characters that are collected before they are written. */
+/** Number of characters to buffer before a write. */
 const CHUNK_CHARS = 256 * 1024;
 const END = '{"end":';
 
@@ -67,7 +67,7 @@ export const exportCommand = (): Command =>
       }),
     );
 
-/** Copies the lines. Returns the first one's content. Rejects if the export is not complete. */
+/** Copies the lines and returns the content of the first. Rejects if the export is incomplete. */
 async function copy(lines: AsyncIterable<string>, recordsOnly: boolean, sink: Sink): Promise<Head> {
   const progress = new Progress('exporting', { isBesideOutput: sink === writeShown });
   let head: Head | undefined;
@@ -92,7 +92,7 @@ async function copy(lines: AsyncIterable<string>, recordsOnly: boolean, sink: Si
   return wholeHead(head, end, records);
 }
 
-/** Writes the records as Parquet. Returns and rejects as `copy` does. */
+/** Writes the records as Parquet. Returns and rejects like `copy`. */
 async function copyParquet(lines: AsyncIterable<string>, sink: (bytes: Uint8Array) => Promise<void>): Promise<Head> {
   const { ParquetExport } = await import('../output/parquet-export.ts');
   const progress = new Progress('exporting');
@@ -135,10 +135,10 @@ function parsedLine(line: string): object {
     const value = parseJson(line);
     return typeof value === 'object' && value !== null ? value : {};
   } catch {
-    // A line that was cut off.
+    // The line was cut off.
     return {};
   }
 }
 
-/** Writes to stdout, unchanged unless a person sees it. */
+/** Writes to stdout. Escapes control characters only on a terminal. */
 const writeShown: Sink = (text) => write(process.stdout.isTTY ? text.split('\n').map(escapedJson).join('\n') : text);

@@ -15,7 +15,7 @@ import type { Metric, Source } from '../sources/port.ts';
 
 const IN_FLIGHT = 4;
 const IN_FLIGHT_MAX = 32;
-/** Records that one upsert takes. */
+/** Number of records per upsert. */
 const PAGE_MAX = 1_000;
 const ALL = 'all';
 
@@ -33,13 +33,13 @@ interface CommonOptions {
   survey: boolean;
 }
 
-/** What the command needs to know of a kind of source. */
+/** What the command needs to know about a kind of source. */
 interface SourceKind {
   name: string;
   description: string;
   /** Adds the options of the source. */
   addOptions(command: Command): Command;
-  /** Text of the help about where the source's key or password comes from. */
+  /** Help text that says where the source's key or password comes from. */
   access?: string;
   example: readonly string[];
   /** Loads the adapter and opens the source. */

@@ -118,7 +118,10 @@ function sizeOf(path: string): number | null {
   return found.isFile() && found.size > 0 ? found.size : null;
 }
 
-/** Makes an error about a batch one about the file: its lines, and the records stored before. */
+/**
+ * Turns an error about a batch into one about the file: its lines, and how many records were
+ * stored.
+ */
 function placed(error: unknown, source: string, before: { lines: number; records: number }): unknown {
   if (!(error instanceof ProvecError)) return error;
   const inFile = (text: string) => text.replace(LINE, (_, line: string) => `line ${Number(line) + before.lines}`);

@@ -54,7 +54,7 @@ export const listCommand = (): Command =>
       }),
     );
 
-/** Prints a page at a time, so that any number of records fits into memory. */
+/** Prints one page at a time, so that memory does not limit the number of records. */
 async function printPage(
   session: Session,
   records: readonly Api.ListedRecord[],

@@ -31,7 +31,7 @@ ${examples(
         const secret = await readSecret(`${what} for ${url}: `);
         if (secret === '') throw new InputError(`There is no ${admin ? what : 'key'} on stdin.`);
         await (admin ? checkToken : checkKey)(session, { url, secret });
-        // The secrets of a profile are for one service.
+        // A profile's secrets belong to one service.
         const kept = known !== undefined && isSameService(url, known.url) ? known : {};
         const path = await writeProfile(name, { ...kept, url, [field]: secret });
         await session.print({ profile: name, url, path }, () => [`stored the profile "${name}" for ${url} in ${path}`]);

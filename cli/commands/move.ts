@@ -2,7 +2,7 @@ import { Command } from 'commander';
 import { examples } from '../option-values.ts';
 import { inSession } from '../session.ts';
 
-/** Longer than the service takes at most, in ms. */
+/** Timeout in ms, longer than the service's own. */
 const TIMEOUT_MS = 250_000;
 
 export const moveCommand = (): Command =>

@@ -23,7 +23,7 @@ interface QueryOptions {
   allowPartial?: true;
 }
 
-/** Option of the reads that a copy of a shard may answer. */
+/** Option for reads that a copy of a shard may answer. */
 export const consistencyOption = (): Option =>
   new Option('--consistency <level>', 'strong by default').choices(['strong', 'eventual']);
 

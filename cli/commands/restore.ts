@@ -5,9 +5,9 @@ import { InputError } from '../../client/cli/json-file.ts';
 import { examples } from '../option-values.ts';
 import { inSession } from '../session.ts';
 
-/** File that a complete backup has, and file that one has until it is complete. */
+/** Marker files of a complete backup and of one in progress. */
 const [FORMAT_FILE, UNDER_WAY] = ['provec.json', 'backup-under-way'];
-/** Files without which a start asks for their content. */
+/** Files whose content a start asks for if they are missing. */
 const SECRETS = ['secret', 'ledger-keypair.json'];
 
 export const restoreCommand = (): Command =>
@@ -34,7 +34,7 @@ export const restoreCommand = (): Command =>
       }),
     );
 
-/** Returns what a folder holds; nothing if it is missing. */
+/** Returns the names in a folder, or none if the folder is missing. */
 async function namesIn(folder: string): Promise<string[]> {
   try {
     return await readdir(folder);

@@ -3,7 +3,7 @@ import { confirm, YES } from '../confirmation.ts';
 import { examples } from '../option-values.ts';
 import { inSession } from '../session.ts';
 
-/** Longer than the service takes at most, in ms. */
+/** Timeout in ms, longer than the service's own. */
 const TIMEOUT_MS = 250_000;
 
 export const resumeCommand = (): Command =>

@@ -52,12 +52,12 @@ interface Shown {
   output: Output;
 }
 
-/** Shows figures of every interval; the first ones need two reads. */
+/** Shows the figures of each interval. The first figures need two reads. */
 async function show({ request }: Session, { operator, url, output }: Shown, options: TopOptions): Promise<number> {
   const { interval, once } = options;
   const reader = new FigureReader();
   const read = async (): Promise<TopDocument> => {
-    // What is shown is of now, so a failed request is not repeated.
+    // Shows only current figures, so retrying a failed request is pointless.
     const nodes = await operator.listNodes({ ...request, retryForMs: 0 });
     const page = await readMetrics(url, request.signal);
     return { at: new Date().toISOString(), ...reader.next(page, performance.now()), ...nodes };

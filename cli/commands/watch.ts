@@ -72,7 +72,7 @@ function trustIn({ authority, rpc }: WatchOptions): LedgerTrust | null {
   return { authority, rpc };
 }
 
-/** Looks until something contradicts. A service that is out of reach for a while ends no watch. */
+/** Watches until it finds a contradiction. Keeps watching while the service is unreachable. */
 async function follow({ request }: Session, watch: Watch, { interval, once }: WatchOptions): Promise<number> {
   for (;;) {
     try {

@@ -29,10 +29,10 @@ export interface Subject {
   signal: AbortSignal;
 }
 
-/** Runs all checks, those of this machine first. A check that fails is a finding of its own. */
+/** Runs all checks, starting with this machine. Reports a check that fails as a finding. */
 export async function examine(subject: Subject): Promise<Finding[]> {
   const { settings, signal, url } = subject;
-  // An address without metrics leaves out what only they say.
+  // Without metrics, the checks that need them are skipped.
   const metrics = await readMetrics(url, signal).catch(() => null);
   signal.throwIfAborted();
   return [
@@ -62,7 +62,7 @@ async function serviceFindings(subject: Subject): Promise<Finding[]> {
   return [readinessFinding(url, answer), clockFinding(answer), ...(await operatorFindings(subject))];
 }
 
-/** Checks what only the operator's API says. */
+/** Runs the checks that need the operator's API. */
 async function operatorFindings(subject: Subject): Promise<Finding[]> {
   const { access, signal } = subject;
   const { unknown, problem } = findingsOf('operator');
@@ -100,7 +100,7 @@ async function ledgerUrls({ settings }: Subject): Promise<string[]> {
   return urls?.split(',').map((url) => url.trim()) ?? [];
 }
 
-/** Checks MongoDB and Redis, whose addresses only the service's own settings have. */
+/** Checks MongoDB and Redis, whose addresses only the service's settings contain. */
 async function storeFindings(settings: ServiceSettings): Promise<Finding[]> {
   const asked = async (
     name: string,

@@ -2,11 +2,11 @@
 export interface Finding {
   check: string;
   status: 'ok' | 'warning' | 'problem' | 'unknown';
-  /** What is the case and, unless all is well, what to do. */
+  /** What was found and, unless all is well, what to do about it. */
   message: string;
 }
 
-/** Makes the findings of a check. */
+/** Returns constructors for the findings of a check. */
 export const findingsOf = (check: string) => {
   const as =
     (status: Finding['status']) =>

@@ -1,4 +1,4 @@
-/** Checks of the ledger's nodes: whether they answer, the authority's funds, their clock. */
+/** Checks the ledger's nodes: whether they answer, the authority's balance, and their clock. */
 import type { Api } from '../../client/index.ts';
 import { askNode } from '../../client/verify/ledger-node.ts';
 import { type Finding, findingsOf } from './finding.ts';
@@ -11,7 +11,7 @@ const WANTED_SOL = 0.05;
 const LAG_MAX_SECONDS = 60;
 const AHEAD_MAX_SECONDS = 5;
 
-/** A node of the ledger, and what it answered; `failure` says why it did not. */
+/** A ledger node and its answer; `failure` says why there is none. */
 interface NodeAnswer {
   origin: string;
   lamports: number | null;
@@ -20,8 +20,8 @@ interface NodeAnswer {
 }
 
 /**
- * Asks the ledger's nodes. `urls`: those of this machine's settings; without them, the origins that
- * the service names are asked, which may refuse.
+ * Asks the ledger's nodes: `urls` from this machine's settings or, without any, the origins that
+ * the service names, which may refuse.
  */
 export async function ledgerFindings(
   ledger: Api.Ledger,
@@ -73,7 +73,7 @@ function reachFinding(answers: readonly NodeAnswer[], isEmbedded: boolean): Find
   return ok(isEmbedded ? 'The embedded ledger answers.' : `All ${answers.length} nodes of the ledger answer.`);
 }
 
-/** Judges the balance of the address that pays for anchors. */
+/** Checks the balance of the address that pays for anchors. */
 export function fundsFinding(authority: string, lamports: number): Finding {
   const { ok, warning, problem } = findingsOf('funds');
   const sol = lamports / LAMPORTS_PER_SOL;

@@ -9,7 +9,7 @@ import type { ServiceSettings } from './service-settings.ts';
 const NODE_MAJOR = 24;
 const MIB = 1024 * 1024;
 const RESERVE_MIB = 256;
-/** Part of the disk that should be free for records. */
+/** Share of the disk that should be free. */
 const FREE_PART = 0.2;
 const FILES_NEEDED = 1_024;
 const FILES_WANTED = 4_096;
@@ -40,7 +40,7 @@ export async function diskFinding(settings: ServiceSettings): Promise<Finding> {
   }
 }
 
-/** Judges the room on a disk, in bytes. */
+/** Checks the free space on a disk, in bytes. */
 export function roomFinding(folder: string, disk: { free: number; total: number; reserve: number }): Finding {
   const { ok, warning, problem } = findingsOf('disk');
   const { free, total, reserve } = disk;
@@ -52,7 +52,7 @@ export function roomFinding(folder: string, disk: { free: number; total: number;
   return ok(`${is}.`);
 }
 
-/** Checks the limit of the gateway if it shows it, else that of this machine's processes. */
+/** Checks the gateway's limit if its metrics show it, else this machine's. */
 export async function filesFinding(metrics: MetricsPage | null): Promise<Finding> {
   const { unknown } = findingsOf('open files');
   const ofGateway = metrics?.sum('process_max_fds') ?? null;
@@ -68,7 +68,7 @@ export async function filesFinding(metrics: MetricsPage | null): Promise<Finding
   );
 }
 
-/** Judges how many files a process may open and has open. */
+/** Checks how many files a process has open and may open. */
 export function limitFinding(who: string, limit: number, open: number): Finding {
   const { ok, warning, problem } = findingsOf('open files');
   const is = `${who} may open ${limit} files`;

@@ -1,10 +1,10 @@
-/** Checks MongoDB: its replica set and what a write concern of the majority means there. */
+/** Checks MongoDB's replica set, and whether a majority write is durable there. */
 import { type Finding, findingsOf } from './finding.ts';
 
 const TIMEOUT_MS = 5_000;
 const MEMBERS = 3;
 
-/** The part of MongoDB's answer to `hello` that is judged. */
+/** The part of MongoDB's answer to `hello` that is checked. */
 export interface Hello {
   setName?: string;
   /** `isdbgrid` for a router of shards. */
@@ -15,7 +15,7 @@ export interface Hello {
   arbiters?: readonly string[];
 }
 
-/** Asks the MongoDB of a URL, which may hold a password: no finding repeats it. */
+/** Checks the MongoDB at a URL. The URL may contain a password, so no finding repeats it. */
 export async function mongoFinding(url: string): Promise<Finding> {
   const { problem } = findingsOf('mongodb');
   const { MongoClient } = await import('mongodb');
@@ -43,7 +43,7 @@ export async function mongoFinding(url: string): Promise<Finding> {
   }
 }
 
-/** Judges a replica set. `isJournaled`: what it says of majorities; null if it does not. */
+/** Checks a replica set. `isJournaled`: whether a majority write is journaled; null if unknown. */
 export function replicaFinding(hello: Hello, isJournaled: boolean | null): Finding {
   const { ok, warning, problem } = findingsOf('mongodb');
   if (hello.msg === 'isdbgrid') return ok('MongoDB is sharded; Provec asks its majorities for every write.');

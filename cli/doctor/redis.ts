@@ -1,13 +1,13 @@
-/** Checks Redis: it should carry calls and nothing else, with room for large messages. */
+/** Checks Redis, which should only carry calls, and have room for large messages. */
 import { type Finding, findingsOf } from './finding.ts';
 
 const TIMEOUT_MS = 5_000;
 const MIB = 1024 * 1024;
 const SETTINGS = ['save', 'appendonly', 'maxmemory', 'maxmemory-policy', 'client-output-buffer-limit'];
-/** Hard and soft limit, in bytes, of what may wait for a subscriber. */
+/** Hard and soft limits, in bytes, on what may wait for a subscriber. */
 const BUFFER = { hard: 256 * MIB, soft: 128 * MIB };
 
-/** Asks the Redis of a URL, which may hold a password: no finding repeats it. */
+/** Checks the Redis at a URL. The URL may contain a password, so no finding repeats it. */
 export async function redisFindings(url: string): Promise<Finding[]> {
   const { problem, unknown } = findingsOf('redis');
   const { Redis } = await import('ioredis');
@@ -42,7 +42,7 @@ export async function redisFindings(url: string): Promise<Finding[]> {
   }
 }
 
-/** Judges settings of Redis by their names, and how many keys it holds. */
+/** Checks Redis settings, by name, and the number of keys it holds. */
 export function redisSettingsFindings(settings: Readonly<Record<string, string>>, keys: number): Finding[] {
   const { ok, warning } = findingsOf('redis');
   const { save = '', appendonly = 'no', maxmemory = '0', 'maxmemory-policy': policy = '' } = settings;

@@ -5,7 +5,7 @@ import { InputError } from '../../client/cli/json-file.ts';
 const LOOPBACK = '127.0.0.1';
 const DEFAULT_PORT = 8080;
 
-/** Settings of the service, as far as this machine has them (docs/configuration.md). */
+/** The service's settings (docs/configuration.md), as far as this machine has them. */
 export class ServiceSettings {
   readonly #variables: Readonly<Record<string, string | undefined>>;
 
@@ -24,7 +24,7 @@ export class ServiceSettings {
     return this.#variables[name]?.trim() || undefined;
   }
 
-  /** Returns where the gateway with these settings listens. */
+  /** Returns the address on which a gateway with these settings listens. */
   ownUrl(): string {
     const host = this.get('PROVEC_HOST') ?? LOOPBACK;
     const reached = host === '0.0.0.0' || host === '::' ? LOOPBACK : host;

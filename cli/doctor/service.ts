@@ -1,4 +1,4 @@
-/** Checks of the service over HTTP: whether it answers, its clock, versions, nodes and anchors. */
+/** Checks the service over HTTP: whether it answers, its clock, versions, nodes and anchors. */
 import type { Api } from '../../client/index.ts';
 import { timeText } from '../output/quantities.ts';
 import { type Finding, findingsOf } from './finding.ts';
@@ -6,7 +6,7 @@ import { type Finding, findingsOf } from './finding.ts';
 const TIMEOUT_MS = 10_000;
 const SKEW_OK_MS = 2_000;
 const SKEW_MAX_MS = 30_000;
-/** Part of its memory above which a node closes idle shards. */
+/** Share of its memory limit above which a node closes idle shards. */
 const MEMORY_PART = 0.85;
 const WAIT_MAX_SECONDS = 600;
 

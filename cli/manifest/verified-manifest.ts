@@ -23,7 +23,7 @@ export interface ManifestOptions extends TrustOptions {
 export interface ManifestVerdict {
   /** What `--json` prints. */
   document: { verified: boolean; reason?: ManifestFailure; message?: string; [field: string]: unknown };
-  /** Contain text of the file: pass them through `printable`. */
+  /** Contain text from the file: pass them through `printable`. */
   lines: string[];
 }
 

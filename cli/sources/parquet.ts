@@ -110,7 +110,7 @@ class ParquetFile implements Source {
   }
 }
 
-/** Returns the head of the export that the file is. */
+/** Returns the head of the export that the file contains. */
 function exportIn({ key_value_metadata: entries = [] }: FileMetaData): { dimensions?: number; metric?: Metric } {
   const found = entries.find(({ key }) => key === EXPORT_ENTRY)?.value;
   if (found === undefined) return {};
@@ -118,12 +118,12 @@ function exportIn({ key_value_metadata: entries = [] }: FileMetaData): { dimensi
     const { dimensions, metric } = JSON.parse(found) as { dimensions?: number; metric?: Metric };
     return { ...(typeof dimensions === 'number' && { dimensions }), ...(typeof metric === 'string' && { metric }) };
   } catch {
-    // Another program wrote it; the file is then read as any other.
+    // Another program wrote this head: read the file like any other.
     return {};
   }
 }
 
-/** Decodes columns of bytes that are UTF-8: some writers do not say that a column is text. */
+/** Decodes byte columns that hold UTF-8: some writers do not mark text columns as text. */
 function textual(row: Record<string, unknown>): Record<string, unknown> {
   const entries = Object.entries(row).map(([name, value]) => [
     name,
@@ -136,7 +136,7 @@ function textOrBytes(bytes: Uint8Array): string | Uint8Array {
   try {
     return strictUtf8.decode(bytes);
   } catch {
-    // Bytes that are no text are counted as a value that JSON does not have.
+    // Bytes that are not text count as a value that JSON cannot represent.
     return bytes;
   }
 }

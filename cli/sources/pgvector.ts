@@ -1,5 +1,5 @@
 /**
- * Reads a table of PostgreSQL with a column of pgvector. Rows come in the order of the id, which
+ * Reads a PostgreSQL table with a pgvector column. Rows come in the order of the id, which
  * must be unique; a position is the id of the last row. One run reads one snapshot.
  */
 import pg from 'pg';
@@ -19,7 +19,7 @@ const METRICS: readonly [opclass: RegExp, metric: Metric][] = [
   [/_l2_ops$/, 'euclidean'],
   [/_ip_ops$/, 'dot'],
 ];
-/** Classes of errors of PostgreSQL that another attempt does not change. */
+/** Classes of PostgreSQL errors that a retry cannot fix. */
 const REFUSAL = /^(22|28|3D|42)/;
 
 export interface PgvectorOptions {
@@ -41,13 +41,13 @@ interface Column {
   isPrimary: boolean;
 }
 
-/** What is read of the table. */
+/** The columns that are read. */
 interface Shape {
   id: Column;
   vector: Column;
   metadata: Column | null;
   namespace: Column | null;
-  /** Other columns with vectors, which Provec does not have. */
+  /** Other vector columns. Provec has one vector per record. */
   otherVectors: readonly Column[];
   fields: readonly Column[];
 }
@@ -147,7 +147,7 @@ class Pgvector implements Source {
       query_timeout: QUERY_MS,
       application_name: 'provec import-from',
     });
-    // The error of the query that was running says it, too.
+    // The query that was running reports the same error.
     client.on('error', () => undefined);
     await client.connect().catch((error: unknown) => {
       throw sourceError(error as Error);
@@ -242,7 +242,7 @@ function selectOf({ id, vector, metadata, namespace, otherVectors, fields }: Sha
       .filter(({ type }) => pattern.test(type))
       .map((each) => `${column(each)} IS NOT NULL`)
       .join(' OR ') || 'false';
-  // A row of no columns has no JSON.
+  // Without metadata columns there is no JSON to build.
   const row =
     fields.length === 0 ? `'{}'` : `row_to_json((SELECT o FROM (SELECT ${fields.map(column).join(', ')}) o))::text`;
   const parts = [
@@ -284,7 +284,7 @@ function parsed(text: string): unknown {
   try {
     return parseSourceJson(text);
   } catch {
-    // A column of text with something other than JSON; the caller refuses it.
+    // The column holds text that is not JSON; the caller refuses it.
     return text;
   }
 }

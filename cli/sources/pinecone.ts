@@ -1,5 +1,5 @@
 /**
- * Reads an index of Pinecone: lists the ids of a namespace, and fetches their records. A position
+ * Reads a Pinecone index: lists the ids of a namespace, and fetches their records. A position
  * is a namespace and the token of the next list; a token leads to the same list again.
  */
 import { HttpSource, listIn, objectIn } from './http-source.ts';
@@ -8,9 +8,9 @@ import type { Metric, PageBegin, Source, SourceDescription, SourcePage, SourceRe
 
 const METRICS: Readonly<Record<string, Metric>> = { cosine: 'cosine', dotproduct: 'dot', euclidean: 'euclidean' };
 const API_VERSION = '2025-04';
-/** Ids that Pinecone lists at once. */
+/** Number of ids per page of Pinecone's list. */
 const LIST_MAX = 100;
-/** Characters of ids in one address. */
+/** Maximum number of characters of ids in one URL. */
 const QUERY_CHARS = 6_000;
 /** Pinecone's name for the default namespace. */
 const DEFAULT_NAMESPACE = '__default__';
@@ -95,7 +95,7 @@ class Pinecone implements Source {
     return { ids, next: typeof next === 'string' && next !== '' ? next : null };
   }
 
-  /** Returns the records in the order of their ids, without those that were deleted meanwhile. */
+  /** Returns the records in the order of `ids`, without any that were deleted in the meantime. */
   async #fetched(namespace: string, ids: readonly string[]): Promise<SourceRecord[]> {
     const records: SourceRecord[] = [];
     for (const part of partsOf(ids)) {
@@ -109,7 +109,7 @@ class Pinecone implements Source {
   }
 }
 
-/** Cuts ids into parts that fit into an address. */
+/** Splits ids into parts that fit into a URL. */
 function partsOf(ids: readonly string[]): string[][] {
   const parts: string[][] = [];
   let chars = QUERY_CHARS;

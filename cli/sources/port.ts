@@ -1,7 +1,7 @@
-/** What `provec import-from` needs of a source. Each adapter beside this file reads one kind. */
+/** What `provec import-from` needs from a source. Each adapter beside this file reads one kind. */
 import type { Issue } from './issues.ts';
 
-/** Metrics of Provec. */
+/** Provec's metrics. */
 export type Metric = 'cosine' | 'euclidean' | 'dot';
 
 /** A collection, table, index or file from which records are moved. */
@@ -18,7 +18,7 @@ export interface Source {
 }
 
 export interface PageBegin {
-  /** `next` of the last page that was taken; null for the beginning. */
+  /** `next` of the last page that was processed; null for the beginning. */
   position: string | null;
   /** Maximum number of records in a page. */
   pageRecords: number;
@@ -26,27 +26,27 @@ export interface PageBegin {
 
 export interface SourceDescription {
   /**
-   * Says which source it is, by what does not change while it is the same one. Never has a
-   * password or a key: it goes into the checkpoint and the manifest.
+   * Identifies the source by properties that never change. Must not contain a password or key: it
+   * goes into the checkpoint and the manifest.
    */
   identity: Readonly<Record<string, string | number>>;
   /** Number of records as the source counts them; null if it does not count. */
   count: number | null;
-  /** Length of its vectors; null if the source does not say. */
+  /** Length of the vectors; null if the source does not say. */
   dimensions: number | null;
-  /** The metric by its name there, and the one of Provec; null if the source has none. */
+  /** The source's name for its metric, and Provec's; null if the source has none. */
   metric: { there: string; here: Metric } | null;
-  /** How the parts of its records are mapped. */
+  /** How the parts of a record are mapped. */
   mapping: readonly { there: string; here: string }[];
 }
 
 export interface SourcePage {
   records: SourceRecord[];
-  /** Position behind this page, for a later run. */
+  /** Position after this page, from which a later run continues. */
   next: string;
 }
 
-/** A record as the source returned it. Values that JSON does not have are checked later. */
+/** A record as the source returned it. Values that JSON cannot represent are checked later. */
 export interface SourceRecord {
   id: string;
   /** Undefined for the namespace that the user chose. */
@@ -54,7 +54,7 @@ export interface SourceRecord {
   /** Null if the record has no vector. A bigint is an integer that a double may not hold. */
   values: ArrayLike<number | bigint> | null;
   metadata: Readonly<Record<string, unknown>>;
-  /** Parts beside the metadata that become fields of it, such as a document. */
+  /** Parts, such as a document, that become metadata fields. */
   fields?: Readonly<Record<string, unknown>>;
   /** What the adapter had to leave out of the record. */
   issues?: readonly Issue[];

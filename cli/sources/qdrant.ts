@@ -1,4 +1,4 @@
-/** Reads a collection of Qdrant by scrolling. A position is the id of the next point. */
+/** Reads a Qdrant collection by scrolling. A position is the id of the next point. */
 import { HttpSource, listIn, objectIn } from './http-source.ts';
 import type { Issue } from './issues.ts';
 import { NamedVector } from './named-vector.ts';
@@ -82,7 +82,7 @@ class Qdrant implements Source {
   }
 }
 
-/** Greater than every id: the position behind the last point. */
+/** Greater than every id: the position after the last point. */
 const END = '"ffffffff-ffff-ffff-ffff-ffffffffffff"';
 
 /** Returns the JSON of an id: a text, or a number of up to 64 bits. */

@@ -1,4 +1,4 @@
-/** A source refused a request, or gave an answer that the adapter cannot use. */
+/** Thrown when a source refuses a request, or gives an answer that the adapter cannot use. */
 export class SourceError extends Error {
   /** HTTP status; null if there was no answer. */
   readonly status: number | null;

@@ -1,5 +1,5 @@
 /**
- * Reads a collection of Weaviate by its cursor, one tenant after another. A position is a tenant
+ * Reads a Weaviate collection by its cursor, one tenant after another. A position is a tenant
  * and the id of the last object.
  */
 import { HttpSource, listIn, objectIn } from './http-source.ts';
@@ -13,7 +13,7 @@ const DEFAULT_DISTANCE = 'cosine';
 /** Smaller than every id. */
 const FIRST_ID = '00000000-0000-0000-0000-000000000000';
 const NAME = /^[A-Za-z_]\w*$/;
-/** Where Weaviate writes the only vector of a collection without named ones. */
+/** Key of the vector in a collection without named vectors. */
 const ONLY = '';
 
 export interface WeaviateOptions {

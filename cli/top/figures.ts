@@ -33,10 +33,12 @@ type Labels = Readonly<Record<string, string>>;
 const isQuery = ({ route = '' }: Labels): boolean => /\/(query|queries)$/.test(route);
 const isUpsert = ({ route = '' }: Labels): boolean => /\/(upsert|import)$/.test(route);
 const isError = ({ status = '' }: Labels): boolean => status.startsWith('5');
-/** Gateways whose last read is kept; behind a load balancer, each read may be of another one. */
+/**
+ * Number of gateways whose last read is kept. Behind a load balancer, each read may reach another.
+ */
 const GATEWAYS_MAX = 64;
 
-/** Compares each read of a gateway's metrics with the one before of the same process. */
+/** Compares each read of a gateway's metrics with the last one of the same process. */
 export class FigureReader {
   readonly #reads = new Map<number, Read>();
 

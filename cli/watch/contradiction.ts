@@ -1,12 +1,12 @@
 import type { Api } from '../../client/index.ts';
 
-/** A root, and the number of the state that it is of. */
+/** A root, and the version that it belongs to. */
 interface Root {
   version: number;
   merkleRoot: string;
 }
 
-/** What a watch has seen of a collection. */
+/** What a watch has seen of a collection so far. */
 export interface Seen extends Root {
   name: string;
   /** Newest root on the ledger; null if there was none. */
@@ -22,7 +22,7 @@ export interface Look {
   anchors: readonly Api.Anchor[];
 }
 
-/** Why a collection cannot have come from the state that was seen before by writes alone. */
+/** Why writes alone cannot have led from the state seen before to the present one. */
 export interface Contradiction {
   reason: 'version-went-back' | 'root-changed' | 'anchor-gone' | 'ledger-differs' | 'mismatch';
   message: string;
@@ -55,7 +55,7 @@ function anchorContradiction(
   if (same === undefined)
     return { reason: 'anchor-gone', message: `the anchor of version ${seen.version} is not listed any more` };
   if (same.merkleRoot !== seen.merkleRoot) return otherRoot('the anchor', seen, same);
-  // The newest anchor is told twice.
+  // The service reports the newest anchor twice.
   return now.version === seen.version && now.merkleRoot !== seen.merkleRoot
     ? otherRoot('the newest anchor', seen, { merkleRoot: `${now.merkleRoot}` })
     : null;
@@ -67,7 +67,7 @@ function contentContradiction(seen: Root, { version, merkleRoot, shards }: Api.C
       reason: 'version-went-back',
       message: `the collection was at version ${seen.version}, and is at ${version} now`,
     };
-  // With several shards, a version is a sum, and two states may have the same.
+  // With several shards a version is a sum, so two states may have the same version.
   const isOther = shards === 1 && version === seen.version && merkleRoot !== seen.merkleRoot;
   return isOther ? otherRoot('the collection', seen, { merkleRoot }) : null;
 }

@@ -4,9 +4,8 @@ import { replaceFile } from '../output/replaced-file.ts';
 import type { Seen } from './contradiction.ts';
 
 /**
- * What a watch has seen, by collections' ids, and the file that keeps it so that a later watch
- * continues. Nothing is ever removed from it: a collection that comes back is compared with what it
- * was.
+ * What a watch has seen, by collection id, and the file that keeps it for a later watch. Nothing is
+ * ever removed: a collection that reappears is compared with what it was.
  */
 export class WatchState {
   readonly #path: string | undefined;
@@ -17,7 +16,7 @@ export class WatchState {
     this.#seen = seen;
   }
 
-  /** Reads the file if there is one. Without a path, the state is only in memory. */
+  /** Reads the file, if it exists. Without a path, keeps the state in memory only. */
   static async open(path: string | undefined): Promise<WatchState> {
     if (path === undefined) return new WatchState(path, new Map());
     const text = await readFile(path, 'utf8').catch((error: NodeJS.ErrnoException) => {
@@ -52,7 +51,7 @@ function collectionsIn(text: string, path: string): Record<string, Seen> {
     const { watched } = JSON.parse(text) as { watched: Record<string, Seen> };
     if (Object.values(watched).every(isSeen)) return watched;
   } catch {
-    // Reported below, as any other file that is no state.
+    // Reported below, like any other file that is not a state.
   }
   throw new InputError(`${path} is not a state of provec watch.`);
 }

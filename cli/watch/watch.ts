@@ -11,7 +11,7 @@ interface WatchParts {
   session: Session;
   client: Provec;
   state: WatchState;
-  /** Names or aliases of the collections; all of the account if empty. */
+  /** Names or aliases of the collections; empty for all collections of the account. */
   names: readonly string[];
   /** Seconds between two verifications of a collection; 0 for none. */
   verifyEvery: number;
@@ -20,10 +20,10 @@ interface WatchParts {
   report(event: WatchEvent): Promise<void>;
 }
 
-/** Anchors on a page. */
+/** Number of anchors per page. */
 const PAGE = 100;
 
-/** Looks at collections again and again, and reports what contradicts what it has seen before. */
+/** Checks collections repeatedly, and reports whatever contradicts what it has seen before. */
 export class Watch {
   readonly #parts: WatchParts;
 
@@ -32,8 +32,8 @@ export class Watch {
   }
 
   /**
-   * Looks at every collection once. Returns whether one contradicted what was seen. Such a
-   * collection keeps its entry in the state, so that every later look reports it again.
+   * Checks every collection once. Returns true if one contradicted what was seen. Such a collection
+   * keeps its entry in the state, so every later round reports it again.
    */
   async round(): Promise<boolean> {
     const { session, client, names, state } = this.#parts;
@@ -59,7 +59,7 @@ export class Watch {
     try {
       return await this.#look(name, found);
     } catch (error) {
-      // A collection that was seen, or listed a moment ago, may be deleted meanwhile.
+      // A collection that was seen before, or listed a moment ago, may have been deleted since.
       if (error instanceof NotFoundError && isKnown) return 'fine';
       throw error;
     }
@@ -88,7 +88,7 @@ export class Watch {
     return null;
   }
 
-  /** Whether the name is of a collection that was seen, or was listed a moment ago. */
+  /** Whether a collection of that name was seen before, or listed a moment ago. */
   #knows(name: string): boolean {
     const { names, state } = this.#parts;
     return names.length === 0 || state.entries().some(([, seen]) => seen.name === name);
@@ -118,7 +118,7 @@ export class Watch {
       await this.#report(detail, { event: 'anchored', version, merkleRoot, vectorCount, ledgerTx, confirmedAt });
   }
 
-  /** Lets the service verify the collection, if that is due. */
+  /** Makes the service verify the collection, if that is due. */
   async #verify(detail: Api.CollectionDetail, seen: Seen): Promise<'alarm' | 'fine'> {
     const { session, client, verifyEvery } = this.#parts;
     const isDue = seen.verifiedAt === undefined || Date.now() - Date.parse(seen.verifiedAt) >= verifyEvery * 1_000;

@@ -6,7 +6,7 @@ import { VerificationError } from '../../client/verify/verification-error.ts';
 import { verifyAccount } from '../../client/verify/verify-account.ts';
 import type { Contradiction, Seen } from './contradiction.ts';
 
-/** What the user trusts in place of the service: an authority, and a node of the ledger. */
+/** What the user trusts instead of the service: an authority, and a ledger node. */
 export interface LedgerTrust {
   authority: string;
   rpc: string;
@@ -15,9 +15,9 @@ export interface LedgerTrust {
 type Account = { version: number; merkleRoot: string } | null;
 
 /**
- * Compares the ledger's account of a collection with what the service says. The node may be some
- * seconds behind the service's, so the account has to hold at least what the service called
- * anchored at the look before. `unread`: why the node could not be asked.
+ * Compares a collection's account on the ledger with what the service says. The node may be some
+ * seconds behind the service's, so the account must hold at least what the service called anchored
+ * in the round before. `unread`: why the node could not be asked.
  */
 export async function ledgerContradiction(
   { authority, rpc }: LedgerTrust,

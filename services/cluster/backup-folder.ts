@@ -11,7 +11,7 @@ import { RowWindow } from './paging.ts';
 /** The folder that `POST /admin/backups` writes to, with one folder for each backup. */
 export class BackupFolder {
   readonly #folder: string | null;
-  /** Name of the backup that runs. */
+  /** Name of the backup that is running. */
   #running: string | null = null;
   #failed: BackupStatus | null = null;
 
@@ -20,8 +20,8 @@ export class BackupFolder {
   }
 
   /**
-   * Starts `copy`, which writes a backup to the folder that it is given. Throws INVALID_ARGUMENT
-   * while another backup runs, and if there is a folder of that name.
+   * Starts `copy`, which writes a backup to the folder it is given. Throws INVALID_ARGUMENT if
+   * another backup is running or the folder exists.
    */
   async start(name: string, copy: (folder: string) => Promise<unknown>): Promise<BackupStatus> {
     const folder = join(this.#path, name);
@@ -39,7 +39,7 @@ export class BackupFolder {
     return { ...status, state: 'running' };
   }
 
-  /** Lists the backups by name, the greatest first, and the last one if it failed. */
+  /** Lists the backups by name in descending order, including the last one if it failed. */
   async page(range: RowRange): Promise<TablePage<BackupStatus>> {
     const path = this.#path;
     const entries = await readdir(path, { withFileTypes: true }).catch(ifMissing<[]>([]));

@@ -3,12 +3,14 @@ import type { BackupRestored, ChangeBegun } from '../../contracts/actions/audit.
 import type { Runtime } from '../../process/runtime.ts';
 import { type AuditEntry, OPERATOR_TRAIL } from '../../store/audit.ts';
 
-/** Newest entries of the operator's trail in which the beginning of a backup is looked for. */
+/**
+ * Number of entries at the end of the operator's trail that are searched for the start of a backup.
+ */
 const SEARCHED_ENTRIES = 100;
 
 /**
- * Writes to the operator's trail that this store came from a backup. The copy has the beginning of
- * the backup in its trail and not its end; so does a store whose service ended during a backup.
+ * Records in the operator's trail that this store came from a backup. A copy's trail has the start
+ * of the backup but not its end, as has that of a store whose service ended during a backup.
  */
 export async function recordRestore({ store, clock }: Pick<Runtime, 'store' | 'clock'>, node: string): Promise<void> {
   const { head } = await store.audit.page(OPERATOR_TRAIL, 0, 1);

@@ -38,7 +38,7 @@ export interface RouteInput {
 }
 
 /** Returns the collection of a route that looks it up. */
-export function collectionOf({ collection }: Pick<RouteInput, 'collection'>): CollectionRow {
+export function requiredCollection({ collection }: Pick<RouteInput, 'collection'>): CollectionRow {
   assert(collection !== null, 'the route does not look its collection up');
   return collection;
 }

@@ -1,6 +1,6 @@
 import type { NamespacesPage } from '../../../contracts/actions/collections.ts';
 import { PagedResponse, type PageSource } from '../responses/paged-response.ts';
-import { collectionOf, collectionParams, type RouteCall, type RouteInput } from '../route.ts';
+import { collectionParams, type RouteCall, type RouteInput, requiredCollection } from '../route.ts';
 import { pineconeMetric } from './metric.ts';
 import { DEFAULT_NAMESPACE, pineconeNamespace } from './namespace.ts';
 import { countParams } from './route.ts';
@@ -37,7 +37,7 @@ class Statistics implements PageSource<NamespacesPage> {
   }
 
   closing(): string {
-    const { dimensions, metric } = collectionOf(this.#input);
+    const { dimensions, metric } = requiredCollection(this.#input);
     const rest = {
       dimension: dimensions,
       indexFullness: 0,

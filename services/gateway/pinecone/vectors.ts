@@ -8,7 +8,7 @@ import { decodeIds } from '../../../lib/records/ids.ts';
 import { deleteWidth, fetchWidth, recordsWidth, updateWidth } from '../overload/queues.ts';
 import { updateForKey } from '../record-update.ts';
 import { matchesJson, vectorsJson } from '../responses/json-pieces.ts';
-import { bodyParams, collectionOf, type RouteCall, type RouteInput } from '../route.ts';
+import { bodyParams, type RouteCall, type RouteInput, requiredCollection } from '../route.ts';
 import { matchOf, recordOf } from './answers.ts';
 import { namespaceOf } from './namespace.ts';
 import { countParams, INDEX, type Input, pagination, paramsWith, READ_USAGE, route } from './route.ts';
@@ -18,7 +18,7 @@ async function search(input: Input<'pinecone/query'>, call: RouteCall): Promise<
   const { body } = input;
   // A zero vector has the same cosine score with every record, and the index, which searches by
   // direction, cannot find it. An exact search can.
-  const exact = collectionOf(input).metric === 'cosine' && body.vector?.every((component) => component === 0);
+  const exact = requiredCollection(input).metric === 'cosine' && body.vector?.every((component) => component === 0);
   try {
     const params = exact ? paramsWith(input, { ...body, exact }) : bodyParams(input);
     return { ...(await call('collections.query', params)), isCounted: true };

@@ -23,7 +23,7 @@ import { exemptFromBodyTimeout } from '../http-server.ts';
 import type { RoutedRequest } from '../request-context.ts';
 import type { Warned } from '../responses/json-pieces.ts';
 import { NDJSON_TYPE } from '../responses/sender.ts';
-import { collectionOf } from '../route.ts';
+import { requiredCollection } from '../route.ts';
 import { roundingWarning } from '../warnings.ts';
 import { attemptCall } from './call-action.ts';
 import { refuseMediaType } from './read-body.ts';
@@ -75,7 +75,7 @@ class ImportRun {
 
   constructor(request: RoutedRequest, parts: StepParts) {
     this.#request = request;
-    this.#collection = collectionOf(request);
+    this.#collection = requiredCollection(request);
     this.#parts = parts;
   }
 
