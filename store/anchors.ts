@@ -126,7 +126,26 @@ export function mapCuts<From, To>(row: AnchorRowWith<From>, convert: (cut: From)
   };
 }
 
-export type AnchorHistoryItem = Omit<ConfirmedAnchor, 'cut' | 'decisions'>;
+/** A confirmed root in a collection's history. Items of earlier versions have no `place`. */
+export interface AnchorHistoryItem extends Omit<ConfirmedAnchor, 'cut' | 'decisions'> {
+  decisions?: number;
+  place?: HistoryPlace;
+}
+
+/** Place of an item in its collection's history, with a seal by the ledger's keypair. */
+export interface HistoryPlace {
+  /** One more than that of the item before it. */
+  position: number;
+  /** Position of the first item from which on every item up to this one has a seal. */
+  start: number;
+  /** Seal over the item and its place (anchoring's outbox/anchor-history.ts), 64 hex digits. */
+  seal: string;
+}
+
+/** Returns the position of an item in the history. Items of earlier versions have their version. */
+export function historyPositionOf({ place, version }: Pick<AnchorHistoryItem, 'place' | 'version'>): number {
+  return place?.position ?? version;
+}
 
 /** 'due': a transaction must be sent or followed. 'halted': an operator must decide. */
 export type OutboxState = 'due' | 'halted' | 'settled';
@@ -177,8 +196,10 @@ export interface AnchorStore {
    * rows.
    */
   open(standing: Exclude<OutboxState, 'settled'>): AsyncIterable<OpenAnchor[]>;
-  /** Returns items with version < `beforeVersion` (null: all), highest version first. */
-  history(collectionId: CollectionId, limit: number, beforeVersion: number | null): Promise<AnchorHistoryItem[]>;
+  /** Returns items with a position below `before` (null: all), highest position first. */
+  history(collectionId: CollectionId, limit: number, before: number | null): Promise<AnchorHistoryItem[]>;
+  /** Removes items with a position below `before`. Idempotent. */
+  trimHistory(collectionId: CollectionId, before: number): Promise<void>;
   /**
    * Removes the row and its history if the row has this revision, or does not exist. Returns false
    * if the revision differs; some of the history may then be gone.

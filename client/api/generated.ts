@@ -562,21 +562,37 @@ export interface Verification {
 }
 
 export interface Anchor {
+  /** Place in the history; later anchors have higher ones. */
+  position: number;
   /** Version of the root. */
   version: number;
   /** Root over all records: 64 hex digits. */
   merkleRoot: string;
   /** Vectors under that root. */
   vectorCount: number;
+  /**
+   * Decisions of operators that the ledger had counted by then (`resume`, a return to anchoring).
+   * Null for anchors that an earlier version of Provec wrote.
+   */
+  decisions: number | null;
   /** Transaction that anchored the root. */
   ledgerTx: string;
-  /**
-   * Link to that transaction in an explorer. Null if no explorer can open it, as with the embedded
-   * ledger.
-   */
+  /** Shows the transaction; null with the embedded ledger. */
   ledgerExplorerUrl: string | null;
   /** ISO 8601 UTC. */
   confirmedAt: string;
+  /**
+   * Whether a seal shows that this service wrote the entry. False if an earlier version of Provec
+   * wrote it, or while the service has no keypair; then only the ledger shows whether it is right.
+   */
+  sealed: boolean;
+}
+
+export interface AnchorFault {
+  /** Place in the history; later anchors have higher ones. */
+  position: number;
+  /** What shows that the stored history was changed there. */
+  fault: string;
 }
 
 export interface Usage {
@@ -1054,6 +1070,10 @@ export type ProveRecordResult = { proof: RecordProof };
 
 export interface ListAnchorsResult {
   anchors: Array<Anchor>;
+  /** Entries that someone changed or removed in the store; absent if there are none. */
+  faults?: Array<AnchorFault>;
+  /** Anchors, older than all others, that are no longer kept. */
+  dropped: number;
   /** Null on the last page. */
   nextCursor: string | null;
 }
@@ -1313,7 +1333,7 @@ export interface Operations {
   };
   /** Export all records of every namespace, in one state of the collection */
   exportRecords: { path: { name: CollectionName }; result: ExportLine };
-  /** List all confirmed roots, newest first */
+  /** List the confirmed roots of a collection, newest first */
   listAnchors: { path: { name: CollectionName }; query: ListAnchorsParams; result: ListAnchorsResult };
   /** Get the collection that an alias points to */
   getAlias: { path: { alias: CollectionName }; result: Alias };

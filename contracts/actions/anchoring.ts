@@ -31,6 +31,31 @@ export type OnChain =
   | ({ status: 'found'; address: string; explorerUrl: string | null } & AnchoredRoot)
   | { status: 'absent' | 'foreign' | 'unreachable'; reason: string; address: string; explorerUrl: string | null };
 
+/** A confirmed root of the past. */
+export interface PastAnchor extends Omit<AnchorHistoryItem, 'decisions' | 'place'> {
+  /** Place in the collection's history; later roots have higher ones. */
+  position: number;
+  /** The account's decision count; null for roots that earlier versions confirmed. */
+  decisions: number | null;
+  /** False for roots that earlier versions confirmed, and where this service has no keypair. */
+  isSealed: boolean;
+}
+
+/** What shows that the stored history was changed, at a position. */
+export interface HistoryFault {
+  position: number;
+  fault: string;
+}
+
+export interface AnchorHistoryPage<T extends PastAnchor = PastAnchor> {
+  items: T[];
+  faults: HistoryFault[];
+  /** Number of roots, older than all others, that are no longer kept. */
+  dropped: number;
+  /** Position of the page's last entry; null on the last page. */
+  next: number | null;
+}
+
 export interface AnchoringStats {
   pending: number;
   /** Age of the oldest root that is requested but not confirmed; 0 if there is none. */
@@ -57,9 +82,10 @@ export interface AnchoringActions {
   };
   'anchoring.onChain': { params: { collectionId: CollectionId }; result: OnChain };
   'anchoring.explorerUrl': { params: { signature: string }; result: string | null };
+  /** Returns confirmed roots with a position below `before` (null: all), newest first. */
   'anchoring.history': {
-    params: { collectionId: CollectionId; limit: number; beforeVersion: number | null };
-    result: (AnchorHistoryItem & { explorerUrl: string | null })[];
+    params: { collectionId: CollectionId; limit: number; before: number | null };
+    result: AnchorHistoryPage<PastAnchor & { explorerUrl: string | null }>;
   };
   /** Halts anchoring of a collection until an operator resumes it. */
   'anchoring.halt': { params: { collectionId: CollectionId; reason: string }; result: null };

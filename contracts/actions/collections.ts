@@ -7,7 +7,7 @@ import type { CollectionRow } from '../../store/catalog.ts';
 import type { Place } from '../requests/place.ts';
 import type { DecodedRequest, RequestName } from '../requests/requests.ts';
 import type { Tags } from '../requests/tags.ts';
-import type { AnchorStatus } from './anchoring.ts';
+import type { AnchorStatus, HistoryFault } from './anchoring.ts';
 
 /** A collection as clients see it (snake_case as in the spec). */
 export interface CollectionView {
@@ -176,13 +176,19 @@ export interface CollectionsPage {
 
 export interface AnchorsPage {
   anchors: {
+    position: number;
     version: number;
     merkleRoot: string;
     vectorCount: number;
+    decisions: number | null;
     ledgerTx: string;
     ledgerExplorerUrl: string | null;
     confirmedAt: string;
+    sealed: boolean;
   }[];
+  /** Absent if there are none. */
+  faults?: HistoryFault[];
+  dropped: number;
   nextCursor: string | null;
 }
 

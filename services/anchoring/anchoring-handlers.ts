@@ -17,6 +17,7 @@ import { explorerLinks } from './ledger/explorer.ts';
 import { fundFromEmbeddedLedger, warnOfLowFunds } from './ledger/funds.ts';
 import { LedgerClient } from './ledger/ledger-client.ts';
 import { LedgerUnreachableError, type RpcEndpoints, RpcPool } from './ledger/rpc-pool.ts';
+import { AnchorHistory } from './outbox/anchor-history.ts';
 import { closeRow } from './outbox/decisions.ts';
 import { sealed, sealKeyOf } from './outbox/row-seal.ts';
 import { hasContradiction } from './recovery/contradiction.ts';
@@ -45,6 +46,7 @@ export class AnchoringHandlers {
   readonly #keypairFile: string;
   readonly #stopping = new AbortController();
   #anchors: AnchorStore;
+  #past: AnchorHistory;
   #running: { anchoring: Anchoring; ledger: LedgerClient; pool: RpcPool } | null = null;
   #retirement: Promise<void> | null = null;
 
@@ -61,6 +63,7 @@ export class AnchoringHandlers {
     this.#link = explorerLinks(config, embedded !== null, () => this.#endpoints.urls()[0] ?? null);
     this.#keypairFile = config.solanaKeypair ?? join(config.dataDir, KEYPAIR_FILE);
     this.#anchors = store.anchors;
+    this.#past = new AnchorHistory(store.anchors, null, (collectionId) => store.anchors.get(collectionId));
   }
 
   readonly actions: Handlers<'anchoring'> = {
@@ -100,8 +103,8 @@ export class AnchoringHandlers {
     },
     explorerUrl: ({ params }) => this.#link('tx', params.signature),
     history: async ({ params }) => {
-      const items = await this.#anchors.history(params.collectionId, params.limit, params.beforeVersion);
-      return items.map((item) => ({ ...item, explorerUrl: this.#link('tx', item.signature) }));
+      const page = await this.#past.page(params.collectionId, params.limit, params.before);
+      return { ...page, items: page.items.map((item) => ({ ...item, explorerUrl: this.#link('tx', item.signature) })) };
     },
     halt: async ({ params }) => {
       await this.#running?.anchoring.halt(params.collectionId, params.reason);
@@ -158,8 +161,10 @@ export class AnchoringHandlers {
     // Logs are then never trimmed.
     else if (existsSync(this.#keypairFile)) {
       const { store, log } = this.#runtime;
-      this.#anchors = this.#sealed();
-      const parts = { store: { ...store, anchors: this.#anchors }, headsAt: this.#headsAt, log };
+      const anchors = this.#sealed();
+      this.#anchors = anchors;
+      this.#past = anchors.past;
+      const parts = { store: { ...store, anchors }, headsAt: this.#headsAt, log };
       this.#retirement = retireAll(parts, this.#stopping.signal);
     }
   }
@@ -178,6 +183,7 @@ export class AnchoringHandlers {
     const authority = await openAuthority(this.#keypairFile, await this.#mayCreateKeypair(), log);
     const anchors = this.#sealed();
     this.#anchors = anchors;
+    this.#past = anchors.past;
     const pool = new RpcPool(this.#endpoints, monotonicMs);
     const ledger = new LedgerClient(pool, authority, monotonicMs);
     this.#embedded?.keepOf(ledger.authority);

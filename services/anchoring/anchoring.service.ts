@@ -27,7 +27,7 @@ export default function anchoringService(runtime: Runtime, embedded: EmbeddedLed
         address: COLLECTION,
         onChain: COLLECTION,
         explorerUrl: { signature: 'string' },
-        history: { ...COLLECTION, limit: 'number', beforeVersion: { type: 'number', nullable: true } },
+        history: { ...COLLECTION, limit: 'number', before: { type: 'number', nullable: true } },
         halt: { ...COLLECTION, reason: 'string' },
         resume: COLLECTION,
         close: COLLECTION,

@@ -7,6 +7,7 @@ import {
   type AnchorRow,
   type AnchorRowWith,
   type AnchorStore,
+  historyPositionOf,
   mapCuts,
   type OpenAnchor,
   type OutboxState,
@@ -14,8 +15,8 @@ import {
   unreadableAnchorRow,
 } from '../anchors.ts';
 import type { Connection } from './connection.ts';
-import { fields, text, validated, whole } from './document-form.ts';
-import { idPart, joined, numbered, numberPart, under } from './document-id.ts';
+import { count, fields, optional, text, validated, whole } from './document-form.ts';
+import { idPart, joined, lastNumber, numbered, numberPart, under } from './document-id.ts';
 import { decodeHead, encodeHead, type HeadDocument } from './head-codec.ts';
 import { deleteRange, pagesOf } from './slices.ts';
 import { damagedDocument, nullOnDuplicate } from './store-failure.ts';
@@ -34,7 +35,7 @@ interface AnchorDocument extends AnchorRowWith<CutDocument> {
   newest: { item: AnchorHistoryItem; revision: number } | null;
 }
 
-/** `_id`: collection, version. */
+/** `_id`: collection, position. */
 interface HistoryDocument {
   _id: string;
   /** Revision of the row that the item came with. */
@@ -102,8 +103,8 @@ export class MongoAnchors implements AnchorStore {
       yield page.flatMap(openIn);
   }
 
-  async history(collectionId: CollectionId, limit: number, beforeVersion: number | null): Promise<AnchorHistoryItem[]> {
-    const last = beforeVersion === null ? Number.MAX_SAFE_INTEGER : beforeVersion - 1;
+  async history(collectionId: CollectionId, limit: number, before: number | null): Promise<AnchorHistoryItem[]> {
+    const last = before === null ? Number.MAX_SAFE_INTEGER : before - 1;
     if (limit <= 0 || last < 0) return [];
     const collection = idPart(collectionId);
     // The row must be read first: an item that is copied between the two reads is then found by
@@ -115,10 +116,14 @@ export class MongoAnchors implements AnchorStore {
       .limit(limit)
       .toArray();
     // A malformed item must not hide valid ones.
-    const items = new Map(copied.filter(NEWEST).map(({ item }) => [item.version, item]));
+    const items = new Map(copied.filter(isItemAtItsPlace).map(({ item }) => [historyPositionOf(item), item]));
     const newest = row && newestOf(row);
-    if (newest && newest.item.version <= last) items.set(newest.item.version, newest.item);
-    return [...items.values()].sort((a, b) => b.version - a.version).slice(0, limit);
+    if (newest && historyPositionOf(newest.item) <= last) items.set(historyPositionOf(newest.item), newest.item);
+    return [...items.values()].sort((a, b) => historyPositionOf(b) - historyPositionOf(a)).slice(0, limit);
+  }
+
+  async trimHistory(collectionId: CollectionId, before: number): Promise<void> {
+    if (before > 0) await deleteRange(this.#connection, this.#history, numbered(idPart(collectionId), 0, before - 1));
   }
 
   async remove(collectionId: CollectionId, revision: number): Promise<boolean> {
@@ -152,7 +157,7 @@ export class MongoAnchors implements AnchorStore {
   }
 
   async #copy(collection: string, { item, revision }: NonNullable<AnchorDocument['newest']>): Promise<void> {
-    const _id = joined(collection, numberPart(item.version));
+    const _id = joined(collection, numberPart(historyPositionOf(item)));
     // A duplicate key means that the item was already copied.
     await nullOnDuplicate(
       this.#history.updateOne({ _id, revision: { $lt: revision } }, { $set: { revision, item } }, { upsert: true }),
@@ -160,9 +165,22 @@ export class MongoAnchors implements AnchorStore {
   }
 }
 
-const ITEM = fields({ merkleRoot: text, version: whole, vectorCount: whole, signature: text, confirmedAt: text });
+const PLACE = fields({ position: count, start: count, seal: text });
+const ITEM = fields({
+  merkleRoot: text,
+  version: count,
+  vectorCount: whole,
+  signature: text,
+  confirmedAt: text,
+  decisions: optional(whole),
+  place: optional(PLACE),
+});
 const NEWEST = fields({ revision: whole, item: ITEM });
 const INSTANCE = fields({ instance: text, beat: whole, confirmed: whole, failures: whole });
+
+function isItemAtItsPlace(document: HistoryDocument): boolean {
+  return NEWEST(document) && lastNumber(document._id) === historyPositionOf(document.item);
+}
 
 function newestOf({ newest }: Pick<AnchorDocument, 'newest'>): AnchorDocument['newest'] {
   return NEWEST(newest) ? newest : null;

@@ -1,6 +1,6 @@
 import { lastOf } from '../../lib/checked-access.ts';
 import type { CollectionId } from '../../lib/ids.ts';
-import type { AnchorHistoryItem, AnchorStore } from '../anchors.ts';
+import { type AnchorHistoryItem, type AnchorStore, historyPositionOf } from '../anchors.ts';
 import type { ForgedRows } from '../forged-rows.ts';
 import { encodeAnchor } from './anchor-codec.ts';
 import { pages } from './pages.ts';
@@ -15,7 +15,7 @@ const REMOVE_SLICE_ROWS = 256;
 /** The outbox of anchors, called from the main thread. */
 export function anchorsOf(thread: StoreThread, forged: ForgedRows): AnchorStore {
   const tables = thread.remote('anchors');
-  const own: Pick<AnchorStore, 'add' | 'put' | 'all' | 'open' | 'history' | 'remove'> = {
+  const own: Pick<AnchorStore, 'add' | 'put' | 'all' | 'open' | 'history' | 'trimHistory' | 'remove'> = {
     add: (row) => tables.add(encodeAnchor(row)),
     put: (row, history) => tables.put(encodeAnchor(row), history),
 
@@ -35,16 +35,22 @@ export function anchorsOf(thread: StoreThread, forged: ForgedRows): AnchorStore 
       );
     },
 
-    async history(collectionId, limit, beforeVersion) {
+    async history(collectionId, limit, before) {
       const items: AnchorHistoryItem[] = [];
-      for (let before = beforeVersion; items.length < limit; ) {
+      for (let end = before; items.length < limit; ) {
         const asked = limit - items.length;
-        const rows = await tables.history(collectionId, asked, before);
+        const rows = await tables.history(collectionId, asked, end);
         items.push(...rows.flatMap((row) => itemOf(collectionId, row, forged) ?? []));
         if (rows.length < asked) break;
-        before = lastOf(rows).version;
+        end = lastOf(rows).position;
       }
       return items;
+    },
+
+    async trimHistory(collectionId, before) {
+      let removed: number;
+      do removed = await tables.trimHistorySlice(collectionId, before, REMOVE_SLICE_ROWS);
+      while (removed === REMOVE_SLICE_ROWS);
     },
 
     async remove(collectionId, revision) {
@@ -77,15 +83,15 @@ async function* named<Row extends { collectionId: unknown }>(
  */
 function itemOf(
   collectionId: CollectionId,
-  { version, item }: StoredItem,
+  { position, item }: StoredItem,
   forged: ForgedRows,
 ): AnchorHistoryItem | null {
   try {
     const decoded = decodeRow<AnchorHistoryItem>(item, 'An anchor');
-    if (decoded.version === version) return decoded;
+    if (historyPositionOf(decoded) === position) return decoded;
   } catch {
     // Handled below.
   }
-  forged.report('anchor', `${collectionId} ${version}`);
+  forged.report('anchor', `${collectionId} ${position}`);
   return null;
 }

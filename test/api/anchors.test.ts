@@ -21,7 +21,7 @@ describe.each([1, 8])('over %i shards', (shards) => {
   });
 
   test('is empty at first', async () => {
-    expect(await page()).toMatchObject({ status: 200, body: { anchors: [], nextCursor: null } });
+    expect(await page()).toMatchObject({ status: 200, body: { anchors: [], dropped: 0, nextCursor: null } });
   });
 
   test('lists every confirmed root, newest first', async () => {
@@ -30,16 +30,19 @@ describe.each([1, 8])('over %i shards', (shards) => {
       const { body } = await service.api<UpsertResult>('POST', `${path}/upsert`, { records });
       const { version, merkleRoot, vectorCount, ledgerTx, ledgerExplorerUrl } = body;
       written.unshift({
+        position: at + 1,
         version,
         merkleRoot,
         vectorCount,
+        decisions: 0,
         ledgerTx: ledgerTx!,
         ledgerExplorerUrl,
         confirmedAt: expect.stringMatching(/^\d{4}-.*Z$/) as unknown as string,
+        sealed: true,
       });
     }
     const { status, body } = await page();
-    expect({ status, body }).toEqual({ status: 200, body: { anchors: written, nextCursor: null } });
+    expect({ status, body }).toEqual({ status: 200, body: { anchors: written, dropped: 0, nextCursor: null } });
   });
 
   test.each([1, 2, 3, 6, 7, 8, 1_000])('lists them in pages of %i', async (limit) => {
@@ -84,7 +87,7 @@ test('returns none on the free plan', async () => {
   const { api } = await createTenant(service, 'free');
   await api('POST', '/collections', { name: 'free', dimensions: 1 });
   await api('POST', '/collections/free/upsert', { records: [{ id: 'a', values: [1] }] });
-  expect((await api('GET', '/collections/free/anchors')).body).toEqual({ anchors: [], nextCursor: null });
+  expect((await api('GET', '/collections/free/anchors')).body).toEqual({ anchors: [], dropped: 0, nextCursor: null });
 });
 
 test('returns 404 for an unknown collection', async () => {

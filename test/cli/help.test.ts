@@ -25,7 +25,7 @@ const COMMANDS = [
   'delete',
   'import',
 ];
-const OTHERS = ['import-from', 'export', 'verify', 'prove', 'watch', 'keys', 'audit', 'usage'];
+const OTHERS = ['import-from', 'export', 'verify', 'prove', 'watch', 'history', 'keys', 'audit', 'usage'];
 const OPERATORS = [
   'accounts',
   'nodes',

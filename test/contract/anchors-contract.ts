@@ -199,6 +199,25 @@ export function anchorsContract(subject: StoreUnderTest): void {
       expect(await page(100, null)).toEqual([...versions].reverse());
     });
 
+    test('history with places is in their order, whatever the versions, and its oldest part can be removed', async () => {
+      const { anchors } = subject.store;
+      const [id, other] = [newCollection().id, newCollection().id];
+      await fill(anchors, id, [7]);
+      await fill(anchors, other, [1, 2]);
+      const placed = [9, 9, 3].map((version, at) => ({
+        ...item(version),
+        decisions: at,
+        place: { position: 8 + at, start: 8, seal: 'ef'.repeat(32) },
+      }));
+      for (const [at, each] of placed.entries()) await anchors.put(row(id, at + 2), each);
+      expect(await anchors.history(id, 10, null)).toEqual([...[...placed].reverse(), item(7)]);
+      expect(await anchors.history(id, 1, 10)).toEqual([placed[1]]);
+      await anchors.trimHistory(id, 9);
+      await anchors.trimHistory(id, 9);
+      expect(await anchors.history(id, 10, null)).toEqual([placed[2], placed[1]]);
+      expect(await anchors.history(other, 10, null)).toEqual([item(2), item(1)]);
+    });
+
     test('all rows are returned in pages, and a removed one leaves with its history', async () => {
       const { anchors } = await subject.fresh();
       const ids = Array.from({ length: 450 }, () => newCollection().id);

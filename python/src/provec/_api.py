@@ -409,19 +409,34 @@ class RecordProof(TypedDict):
 
 
 class Anchor(TypedDict):
+    #: Place in the history; later anchors have higher ones.
+    position: int
     #: Version of the root.
     version: int
     #: Root over all records: 64 hex digits.
     merkleRoot: str
     #: Vectors under that root.
     vectorCount: int
+    #: Decisions of operators that the ledger had counted by then (`resume`, a return to
+    #: anchoring). Null for anchors that an earlier version of Provec wrote.
+    decisions: int | None
     #: Transaction that anchored the root.
     ledgerTx: str
-    #: Link to that transaction in an explorer. Null if no explorer can open it, as with the
-    #: embedded ledger.
+    #: Shows the transaction; null with the embedded ledger.
     ledgerExplorerUrl: str | None
     #: ISO 8601 UTC.
     confirmedAt: str
+    #: Whether a seal shows that this service wrote the entry. False if an earlier version of
+    #: Provec wrote it, or while the service has no keypair; then only the ledger shows whether
+    #: it is right.
+    sealed: bool
+
+
+class AnchorFault(TypedDict):
+    #: Place in the history; later anchors have higher ones.
+    position: int
+    #: What shows that the stored history was changed there.
+    fault: str
 
 
 class UsageUsage(TypedDict):
@@ -961,10 +976,17 @@ class ProveRecordResult(TypedDict):
     proof: RecordProof
 
 
-class ListAnchorsResult(TypedDict):
+class _ListAnchorsResult(TypedDict):
     anchors: list[Anchor]
+    #: Anchors, older than all others, that are no longer kept.
+    dropped: int
     #: Null on the last page.
     nextCursor: str | None
+
+
+class ListAnchorsResult(_ListAnchorsResult, total=False):
+    #: Entries that someone changed or removed in the store; absent if there are none.
+    faults: list[AnchorFault]
 
 
 class DeleteAliasResult(TypedDict):

@@ -194,12 +194,19 @@ SHAPES: dict[str, Any] = {
         "ledgerTx": "string | null"
     },
     "Anchor": {
+        "position": "integer",
         "version": "integer",
         "merkleRoot": "string",
         "vectorCount": "integer",
+        "decisions": "integer | null",
         "ledgerTx": "string",
         "ledgerExplorerUrl": "string | null",
-        "confirmedAt": "string"
+        "confirmedAt": "string",
+        "sealed": "boolean"
+    },
+    "AnchorFault": {
+        "position": "integer",
+        "fault": "string"
     },
     "Usage": {
         "month": "string",
@@ -562,6 +569,10 @@ ANSWERS: dict[str, Any] = {
         "anchors": [
             "#Anchor"
         ],
+        "faults?": [
+            "#AnchorFault"
+        ],
+        "dropped": "integer",
         "nextCursor": "string | null"
     },
     "getAlias": "#Alias",

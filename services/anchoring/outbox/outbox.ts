@@ -285,8 +285,8 @@ export class Outbox {
   async #confirm(row: AnchorRow, cut: Cut, decisions: number, signature: string): Promise<Turn> {
     const { clock, counts } = this.#context;
     const root = collectionRoot(cut);
-    const history = { ...root, signature, confirmedAt: new Date(clock.wallMs()).toISOString() };
-    const confirmed: ConfirmedAnchor = { cut, decisions, ...history };
+    const history = { ...root, decisions, signature, confirmedAt: new Date(clock.wallMs()).toISOString() };
+    const confirmed: ConfirmedAnchor = { cut, ...history };
     this.#decisions = null;
     const stored = await this.#change(
       row,

@@ -8,12 +8,15 @@
 import { createHmac } from 'node:crypto';
 import { readFileSync } from 'node:fs';
 import type { Logger } from 'pino';
+import type { CollectionId } from '../../../lib/ids.ts';
 import { type MacPayload, Seals } from '../../../lib/secret/seals.ts';
 import type { Cut } from '../../../lib/shard/head.ts';
 import { type AnchorRow, type AnchorStore, emptyAnchorRow } from '../../../store/anchors.ts';
+import { AnchorHistory } from './anchor-history.ts';
 import { logHalt } from './anchor-row.ts';
 
 const SECRET_BYTES = 32;
+const UNTRIMMED = 'could not remove old anchors from the history of a collection; trying again after later ones';
 const REASON =
   "The store's record of this collection's anchors was not written by this service, or was written with another keypair.";
 
@@ -27,6 +30,7 @@ export function sealKeyOf(keypairFile: string): Buffer {
 
 /** Anchor store that seals and verifies its rows. */
 export interface SealedAnchors extends AnchorStore {
+  readonly past: AnchorHistory;
   /** Collections whose row failed verification when it was last read. */
   readonly unsound: ReadonlySet<string>;
 }
@@ -55,13 +59,16 @@ export function sealed(
     const halted = { reason: REASON, at: new Date(wallMs()).toISOString() };
     return { ...emptyAnchorRow(collectionId, address, revision), epoch, halted };
   };
+  const get = async (collectionId: CollectionId): Promise<AnchorRow | null> => {
+    const row = await anchors.get(collectionId);
+    if (row === null) unsound.delete(collectionId);
+    return row && read(row);
+  };
+  const past = new AnchorHistory(anchors, seals, get);
   return {
     unsound,
-    get: async (collectionId) => {
-      const row = await anchors.get(collectionId);
-      if (row === null) unsound.delete(collectionId);
-      return row && read(row);
-    },
+    past,
+    get,
     getMany: async (collectionIds) => (await anchors.getMany(collectionIds)).map(read),
     async *all() {
       const gone = new Set(unsound);
@@ -72,9 +79,18 @@ export function sealed(
       for (const collectionId of gone) unsound.delete(collectionId);
     },
     add: (row) => anchors.add(seal(row)),
-    put: (row, history) => anchors.put(seal(row), history),
+    put: async (row, history) => {
+      if (history === undefined) return anchors.put(seal(row));
+      const item = await past.placed(row.collectionId, history);
+      const isStored = await anchors.put(seal(row), item);
+      // The root is confirmed, whether older ones can be removed or not.
+      if (isStored)
+        await past.trim(row.collectionId, item).catch((error: unknown) => log.error({ err: error }, UNTRIMMED));
+      return isStored;
+    },
     open: (standing) => anchors.open(standing),
-    history: (collectionId, limit, beforeVersion) => anchors.history(collectionId, limit, beforeVersion),
+    history: (collectionId, limit, before) => anchors.history(collectionId, limit, before),
+    trimHistory: (collectionId, before) => anchors.trimHistory(collectionId, before),
     remove: (collectionId, revision) => {
       unsound.delete(collectionId);
       return anchors.remove(collectionId, revision);

@@ -1,12 +1,11 @@
 import { type Caller, call } from '../../../contracts/actions/call.ts';
 import type { AnchorsPage } from '../../../contracts/actions/collections.ts';
 import { readCursor, writeCursor } from '../../../contracts/requests/page-cursor.ts';
-import { lastOf } from '../../../lib/checked-access.ts';
 import { invalidArgument } from '../../../lib/errors.ts';
 import type { Limits } from '../../../lib/limits.ts';
 
-/** Cursor: the oldest version on the previous page. */
-const POSITION = /^before (?<version>\d{1,15})$/;
+/** Cursor: position of the last anchor on the previous page. */
+const POSITION = /^before (?<position>\d{1,15})$/;
 
 /** Returns a page of confirmed roots, newest first. Throws INVALID_ARGUMENT. */
 export async function anchorsPage(
@@ -19,22 +18,23 @@ export async function anchorsPage(
   if (!Number.isInteger(limit) || limit < 1 || limit > limits.anchorsPageMax) {
     throw invalidArgument('limit', `a whole number from 1 to ${limits.anchorsPageMax}`, request.limit);
   }
-  const beforeVersion = versionBefore(request.cursor);
-  const items = await call(caller, 'anchoring.history', { collectionId, limit: limit + 1, beforeVersion });
-  const page = items.slice(0, limit);
+  const before =
+    request.cursor === undefined ? null : Number(readCursor<'position'>(request.cursor, POSITION).position);
+  const { items, faults, dropped, next } = await call(caller, 'anchoring.history', { collectionId, limit, before });
   return {
-    anchors: page.map((item) => ({
+    anchors: items.map((item) => ({
+      position: item.position,
       version: item.version,
       merkleRoot: item.merkleRoot,
       vectorCount: item.vectorCount,
+      decisions: item.decisions,
       ledgerTx: item.signature,
       ledgerExplorerUrl: item.explorerUrl,
       confirmedAt: item.confirmedAt,
+      sealed: item.isSealed,
     })),
-    nextCursor: items.length > limit ? writeCursor(`before ${lastOf(page).version}`) : null,
+    ...(faults.length > 0 && { faults }),
+    dropped,
+    nextCursor: next === null ? null : writeCursor(`before ${next}`),
   };
-}
-
-function versionBefore(cursor: string | undefined): number | null {
-  return cursor === undefined ? null : Number(readCursor<'version'>(cursor, POSITION).version);
 }

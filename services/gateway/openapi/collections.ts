@@ -222,14 +222,6 @@ export function collectionSchemas(limits: Limits): OpenApiSchemas {
     RecordProof: object(RECORD_PROOF, [], {
       description: 'The verifier in `client/` checks it offline, without this service.',
     }),
-    Anchor: object({
-      version: integerSchema('Version of the root.'),
-      merkleRoot,
-      vectorCount: integerSchema('Vectors under that root.'),
-      ledgerTx: textSchema('Transaction that anchored the root.'),
-      ledgerExplorerUrl: nullableSchema(transactionUrl),
-      confirmedAt: time(),
-    }),
   };
 }
 
@@ -383,11 +375,6 @@ export const COLLECTION_DESCRIPTIONS: Descriptions = {
     'Export all records of every namespace, in one state of the collection',
     ref('ExportLine'),
     'Newline-delimited JSON: a line with `export`, one line for each record in any order, and a line with `end`. The line of a record has its `namespace` unless that is the default one. All records together have the `merkleRoot` of the first line, even during writes. To find its anchor, look for that root among the anchors of the collection, not for the `version`: while several shards are written to, another root with the same version may be anchored. An export without its last line is incomplete: start it again.',
-  ],
-  'collections.anchors': [
-    'listAnchors',
-    'List all confirmed roots, newest first',
-    object({ anchors: listSchema(ref('Anchor')), nextCursor: nullableSchema(textSchema('Null on the last page.')) }),
   ],
 };
 

@@ -5,6 +5,7 @@ import { PROVEC } from '../dialect.ts';
 import { patternOf } from '../route.ts';
 import { routesOf } from '../routes.ts';
 import { ACCOUNT_DESCRIPTIONS, ACCOUNT_SCHEMAS } from './accounts.ts';
+import { ANCHOR_DESCRIPTIONS, ANCHOR_SCHEMAS } from './anchors.ts';
 import { AUDIT_DESCRIPTIONS, AUDIT_SCHEMAS, OPERATOR_AUDIT_DESCRIPTIONS } from './audit.ts';
 import { COLLECTION_DESCRIPTIONS, collectionSchemas } from './collections.ts';
 import { withExamples } from './examples/attached.ts';
@@ -20,7 +21,12 @@ import {
   textSchema,
 } from './schema.ts';
 
-const DESCRIPTIONS = { ...COLLECTION_DESCRIPTIONS, ...ACCOUNT_DESCRIPTIONS, ...AUDIT_DESCRIPTIONS };
+const DESCRIPTIONS = {
+  ...COLLECTION_DESCRIPTIONS,
+  ...ANCHOR_DESCRIPTIONS,
+  ...ACCOUNT_DESCRIPTIONS,
+  ...AUDIT_DESCRIPTIONS,
+};
 
 const ERROR: OpenApiSchema = object(
   {
@@ -150,6 +156,7 @@ export function openApiDocument(config: Pick<Config, 'limits' | 'adminToken'>): 
         Error: ERROR,
         ...requestSchemas(limits, bodies),
         ...collectionSchemas(limits),
+        ...ANCHOR_SCHEMAS,
         ...ACCOUNT_SCHEMAS,
         ...AUDIT_SCHEMAS,
         ...(adminToken === null ? {} : OPERATOR_SCHEMAS),

@@ -1,9 +1,17 @@
 import type { CollectionId } from '../../../lib/ids.ts';
-import type { AnchorHistoryItem, AnchoringInstance, AnchorRow, OpenAnchor, OutboxState } from '../../anchors.ts';
+import {
+  type AnchorHistoryItem,
+  type AnchoringInstance,
+  type AnchorRow,
+  historyPositionOf,
+  type OpenAnchor,
+  type OutboxState,
+} from '../../anchors.ts';
 import { decodeAnchor, type EncodedAnchor, type StoredAnchor } from '../anchor-codec.ts';
 import { decodeRow } from '../row-codec.ts';
 import type { Database } from './database.ts';
 
+/** The column `version` of `anchor_history` holds positions; earlier versions used the version. */
 export const ANCHORS_SCHEMA = `
   CREATE TABLE IF NOT EXISTS anchors (
     collection TEXT PRIMARY KEY, revision INTEGER NOT NULL, standing TEXT NOT NULL, wantedAt TEXT, row TEXT NOT NULL
@@ -22,7 +30,7 @@ export const ANCHORS_SCHEMA = `
 const REVISION = `iif(typeof(revision) = 'integer' AND revision BETWEEN 0 AND ${Number.MAX_SAFE_INTEGER}, revision, 0) AS revision`;
 
 export interface StoredItem {
-  version: number;
+  position: number;
   item: string;
 }
 
@@ -56,7 +64,7 @@ export class AnchorTables {
     this.#write(anchor);
     if (history) {
       const sql = 'INSERT OR REPLACE INTO anchor_history VALUES (?, ?, ?)';
-      this.#database.run(sql, collectionId, history.version, JSON.stringify(history));
+      this.#database.run(sql, collectionId, historyPositionOf(history), JSON.stringify(history));
     }
     return true;
   }
@@ -74,10 +82,17 @@ export class AnchorTables {
     return rows.map((row) => ({ ...row, wantedAt: typeof row.wantedAt === 'string' ? row.wantedAt : null }));
   }
 
-  history(collectionId: CollectionId, limit: number, beforeVersion: number | null): StoredItem[] {
-    const sql = `SELECT version, item FROM anchor_history WHERE collection = ? AND version < ifnull(?, 9007199254740992)
-      ORDER BY version DESC LIMIT ?`;
-    return this.#database.allUntyped<StoredItem>(sql, collectionId, beforeVersion, limit);
+  history(collectionId: CollectionId, limit: number, before: number | null): StoredItem[] {
+    const sql = `SELECT version AS position, item FROM anchor_history
+      WHERE collection = ? AND version < ifnull(?, 9007199254740992) ORDER BY version DESC LIMIT ?`;
+    return this.#database.allUntyped<StoredItem>(sql, collectionId, before, limit);
+  }
+
+  /** Returns the number of items removed. */
+  trimHistorySlice(collectionId: CollectionId, before: number, limit: number): number {
+    const sql = `DELETE FROM anchor_history WHERE collection = ?1 AND version IN
+      (SELECT version FROM anchor_history WHERE collection = ?1 AND version < ?2 ORDER BY version LIMIT ?3)`;
+    return this.#database.run(sql, collectionId, before, limit);
   }
 
   /** Returns the number of items removed; null if the row has another revision. */

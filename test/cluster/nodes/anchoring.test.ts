@@ -44,9 +44,10 @@ describe('any instance accepts requests', () => {
         const history = await at(turn).ask('anchoring.history', {
           collectionId: row.id,
           limit: 10,
-          beforeVersion: null,
+          before: null,
         });
-        expect(history.map(({ signature }) => signature)).toContain(receipt.signature);
+        expect(history.faults).toEqual([]);
+        expect(history.items.map(({ signature }) => signature)).toContain(receipt.signature);
       }),
     );
     await Promise.all(asked);

@@ -3,7 +3,7 @@
  * rows. An unreadable row must not hide other rows: it may only affect its own collection.
  */
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
-import type { CollectionView } from '../../../contracts/actions/collections.ts';
+import type { AnchorsPage, CollectionView } from '../../../contracts/actions/collections.ts';
 import type { VerifyResult } from '../../../contracts/actions/verification.ts';
 import { startService, type TestService } from '../../support/service.ts';
 import { inStoreFile, type StoreFile } from '../../support/store-file.ts';
@@ -47,7 +47,7 @@ const upsert = (name: string, id: string) =>
   service.api('POST', `/collections/${name}/upsert`, { records: [{ id, values: [1, 0] }] });
 const verify = (name: string) => service.api<VerifyResult>('GET', `/collections/${name}/verify`);
 const anchors = (name: string) =>
-  service.api<{ anchors: { version: number }[] }>('GET', `/collections/${name}/anchors`);
+  service.api<Pick<AnchorsPage, 'anchors' | 'faults'>>('GET', `/collections/${name}/anchors`);
 const stateOf = async (name: string) => (await verify(name)).body.state;
 
 beforeAll(async () => {
@@ -88,6 +88,7 @@ describe.each([
   test('history: the other anchors are listed, and the log names the bad one', async () => {
     const { status, body } = await anchors('history');
     expect([status, body.anchors?.map(({ version }) => version)]).toEqual([200, [3, 1]]);
+    expect(body.faults).toEqual([{ position: 2, fault: 'Entry 2 is missing.' }]);
     expect(service.logged).toContain(ids.get('history'));
     expect(await verify('history')).toMatchObject({ status: 200, body: { state: 'match' } });
   });

@@ -146,14 +146,18 @@ export const RECORDS_PROVED: readonly Example[] = [
     answer: {
       anchors: [
         {
+          position: 4,
           version: 4,
           merkleRoot: '5d198201a63270b1ec677b6a9d32be59bb44fb92e43418d7b39a6a4d2eb5240b',
           vectorCount: 6,
+          decisions: 0,
           ledgerTx: '46uoNp2KGgqFHXXzsE8nvTKCi6wBGrZagqZJ8wwkqwwe2CEvDV2yuQDr6audxq3dYhLy47qqYdUiYFBVBGor7GLW',
           ledgerExplorerUrl: null,
           confirmedAt: '2026-11-26T12:35:20.279Z',
+          sealed: true,
         },
       ],
+      dropped: 0,
       nextCursor: 'YmVmb3JlIDQ',
     },
   },

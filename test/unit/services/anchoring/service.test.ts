@@ -79,8 +79,21 @@ describe.each([
     expect(where.explorerUrl).toBe(linkTo(`address/${where.address}`));
     expect(await ask('anchoring.onChain', { collectionId })).toMatchObject({ status: 'found', version: 1, ...where });
     expect((await ask('anchoring.state', { collectionId }))!.address).toBe(where.address);
-    const history = await ask('anchoring.history', { collectionId, limit: 5, beforeVersion: null });
-    expect(history).toMatchObject([{ version: 1, signature: receipt.signature, explorerUrl: receipt.explorerUrl }]);
+    const history = await ask('anchoring.history', { collectionId, limit: 5, before: null });
+    expect(history).toMatchObject({
+      items: [
+        {
+          position: 1,
+          version: 1,
+          decisions: 0,
+          isSealed: true,
+          signature: receipt.signature,
+          explorerUrl: receipt.explorerUrl,
+        },
+      ],
+      faults: [],
+      next: null,
+    });
     expect(await ask('anchoring.info', {})).toEqual({
       enabled: true,
       program: LEDGER_PROGRAM,
@@ -155,7 +168,12 @@ test('with the ledger off nothing is anchored and nothing fails', async () => {
   expect(submitted).toEqual({ status: 'none', signature: null, explorerUrl: null });
   expect(await call(running, 'anchoring.address', { collectionId })).toBeNull();
   expect(await call(running, 'anchoring.info', {})).toMatchObject({ enabled: false, authority: null });
-  expect(await call(running, 'anchoring.history', { collectionId, limit: 1, beforeVersion: null })).toEqual([]);
+  expect(await call(running, 'anchoring.history', { collectionId, limit: 1, before: null })).toEqual({
+    items: [],
+    faults: [],
+    dropped: 0,
+    next: null,
+  });
   expect(await call(running, 'anchoring.explorerUrl', { signature: 'S' })).toMatch(/^https:/);
   await call(running, 'anchoring.halt', { collectionId, reason: 'x' });
   await call(running, 'anchoring.close', { collectionId });

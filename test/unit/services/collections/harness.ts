@@ -30,7 +30,7 @@ class AnchoringInMemory {
     explorerUrl: null,
   });
   closing: () => Promise<void> = async () => undefined;
-  history: Awaited<AnchoringActions['anchoring.history']['result']> = [];
+  history: AnchoringActions['anchoring.history']['result']['items'] = [];
 
   schema(): ServiceSchema {
     return {
@@ -48,10 +48,11 @@ class AnchoringInMemory {
         address: () => ({ address: 'Address', explorerUrl: 'https://explorer.test/address' }),
         explorerUrl: ({ params }: Context<{ signature: string }>) => `https://explorer.test/tx/${params.signature}`,
         info: () => ({ enabled: true, program: LEDGER_PROGRAM, authority: 'Authority', cluster: 'custom' }),
-        history: ({ params }: Context<{ limit: number; beforeVersion: number | null }>) =>
-          this.history
-            .filter(({ version }) => params.beforeVersion === null || version < params.beforeVersion)
-            .slice(0, params.limit),
+        history: ({ params: { limit, before } }: Context<{ limit: number; before: number | null }>) => {
+          const found = this.history.filter(({ position }) => before === null || position < before);
+          const items = found.slice(0, limit);
+          return { items, faults: [], dropped: 0, next: found.length > limit ? items.at(-1)?.position : null };
+        },
         close: async ({ params }: Context<{ collectionId: string }>) => {
           await this.closing();
           this.closed.push(params.collectionId);

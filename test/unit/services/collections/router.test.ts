@@ -418,7 +418,10 @@ describe('reading', () => {
   test('pages of anchors follow each other without gaps', async () => {
     const target = await collection('pro');
     harness.anchoring.history = Array.from({ length: 7 }, (_, at) => ({
+      position: 7 - at,
       version: 70 - 10 * at,
+      decisions: 0,
+      isSealed: true,
       merkleRoot: 'ab'.repeat(32),
       vectorCount: at,
       signature: `Sig${at}`,
