@@ -40,6 +40,7 @@ const COMMANDS: Readonly<Record<string, () => Promise<Command>>> = {
   audit: async () => (await import('./commands/audit.ts')).auditCommand(),
   usage: async () => (await import('./commands/usage.ts')).usageCommand(),
   accounts: async () => (await import('./commands/accounts.ts')).accountsCommand(),
+  plans: async () => (await import('./commands/plans.ts')).plansCommand(),
   nodes: async () => (await import('./commands/nodes.ts')).nodesCommand(),
   shards: async () => (await import('./commands/shards.ts')).shardsCommand(),
   move: async () => (await import('./commands/move.ts')).moveCommand(),
@@ -56,6 +57,7 @@ const COMMANDS: Readonly<Record<string, () => Promise<Command>>> = {
 /** Commands that need the operator's admin token; the help lists them apart. */
 const OPERATORS = [
   'accounts',
+  'plans',
   'nodes',
   'shards',
   'move',

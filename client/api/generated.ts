@@ -19,6 +19,7 @@ export interface ErrorBody {
     | 'VERIFICATION_NOT_FOUND'
     | 'KEY_NOT_FOUND'
     | 'ACCOUNT_NOT_FOUND'
+    | 'PLAN_NOT_FOUND'
     | 'RECORD_NOT_FOUND'
     | 'ROUTE_NOT_FOUND'
     | 'METHOD_NOT_ALLOWED'
@@ -28,6 +29,8 @@ export interface ErrorBody {
     | 'NAME_IS_ALIAS'
     | 'COLLECTION_HAS_ALIAS'
     | 'ALIAS_LIMIT_REACHED'
+    | 'PLAN_IN_USE'
+    | 'PLANS_LIMIT_REACHED'
     | 'LAST_KEY'
     | 'BODY_TOO_LARGE'
     | 'UNSUPPORTED_MEDIA_TYPE'
@@ -259,13 +262,30 @@ export interface CreateKey {
 export interface CreateAccount {
   /** For people. */
   name: string;
-  /** Its limits. */
-  plan: 'free' | 'pro' | 'business' | 'enterprise';
+  /** `free`, `pro`, `business`, `enterprise`, or a plan that the operator made. */
+  plan: string;
 }
 
 export interface ChangePlan {
-  /** Its limits. */
-  plan: 'free' | 'pro' | 'business' | 'enterprise';
+  /** `free`, `pro`, `business`, `enterprise`, or a plan that the operator made. */
+  plan: string;
+}
+
+export interface PutPlan {
+  /** Stored vectors. Null: no limit. */
+  vectors: number | null;
+  /** Records written per month. Null: no limit. */
+  writes: number | null;
+  /** Queries and facets per month. Null: no limit. */
+  queries: number | null;
+  /** Collections. Null: no limit. */
+  collections: number | null;
+  /** API keys. */
+  keys: number;
+  /** Shards of a new collection. Null: no limit. */
+  shards: number | null;
+  /** Whether roots are written to the ledger. */
+  anchoring: boolean;
 }
 
 export interface MoveShard {
@@ -582,8 +602,8 @@ export interface Anchor {
 export interface Usage {
   /** UTC month. */
   month: string;
-  /** Its limits. */
-  plan: 'free' | 'pro' | 'business' | 'enterprise';
+  /** `free`, `pro`, `business`, `enterprise`, or a plan that the operator made. */
+  plan: string;
   usage: {
     /** Records upserted this month. */
     write_count: number;
@@ -717,8 +737,8 @@ export interface Account {
   id: string;
   /** Name of the account. */
   name: string;
-  /** Its limits. */
-  plan: 'free' | 'pro' | 'business' | 'enterprise';
+  /** `free`, `pro`, `business`, `enterprise`, or a plan that the operator made. */
+  plan: string;
   /** ISO 8601 UTC. */
   created_at: string;
   usage?: Usage;
@@ -726,8 +746,8 @@ export interface Account {
 
 /** Limits per account; null means none. */
 export interface Plan {
-  /** Its limits. */
-  name: 'free' | 'pro' | 'business' | 'enterprise';
+  /** `free`, `pro`, `business`, `enterprise`, or a plan that the operator made. */
+  name: string;
   /** Stored vectors. */
   vectors: number | null;
   /** Records written per month. */
@@ -737,11 +757,13 @@ export interface Plan {
   /** Collections. */
   collections: number | null;
   /** API keys. */
-  keys: number | null;
+  keys: number;
   /** Shards of a new collection. */
   shards: number | null;
   /** Whether roots are written to the ledger. */
   anchoring: boolean;
+  /** `stored`: by the operator, which takes precedence. `environment`: PROVEC_PLANS. */
+  source: 'stored' | 'environment' | 'built-in';
 }
 
 export interface ShardNode {
@@ -1092,6 +1114,10 @@ export type DeleteAccountResult = { deleted: true };
 
 export type ListPlansResult = { plans: Array<Plan> };
 
+export type PutPlanResult = { plan: Plan };
+
+export type DeletePlanResult = { deleted: true };
+
 export interface ListAccountKeysResult {
   keys: Array<ApiKey>;
   /** Cursor of the next page; absent on the last page. */
@@ -1370,6 +1396,23 @@ export interface Operations {
   };
   /** List the plans with their limits */
   listPlans: { result: ListPlansResult };
+  /** Create a plan, or change its limits */
+  putPlan: {
+    path: {
+      /** Name of the plan. */
+      plan: string;
+    };
+    body: PutPlan;
+    result: PutPlanResult;
+  };
+  /** Delete a stored plan */
+  deletePlan: {
+    path: {
+      /** Name of the plan. */
+      plan: string;
+    };
+    result: DeletePlanResult;
+  };
   /** List an account's keys, newest first, without their secrets */
   listAccountKeys: {
     path: {
@@ -1481,6 +1524,8 @@ export const ROUTES = {
   changePlan: { method: 'PATCH', path: '/admin/accounts/{id}' },
   deleteAccount: { method: 'DELETE', path: '/admin/accounts/{id}' },
   listPlans: { method: 'GET', path: '/admin/plans' },
+  putPlan: { method: 'PUT', path: '/admin/plans/{plan}' },
+  deletePlan: { method: 'DELETE', path: '/admin/plans/{plan}' },
   listAccountKeys: { method: 'GET', path: '/admin/accounts/{id}/keys' },
   createAccountKey: { method: 'POST', path: '/admin/accounts/{id}/keys' },
   revokeAccountKey: { method: 'DELETE', path: '/admin/accounts/{id}/keys/{key}' },
@@ -1509,6 +1554,7 @@ export const ONCE: ReadonlySet<keyof Operations> = new Set([
   'createKey',
   'revokeKey',
   'createAccount',
+  'deletePlan',
   'deleteAccount',
   'createAccountKey',
   'revokeAccountKey',

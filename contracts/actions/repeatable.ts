@@ -40,6 +40,7 @@ const REPEATABLE: readonly ActionName[] = [
   'keys.authenticate',
   'keys.page',
   'keys.plan',
+  'keys.plans',
   'keys.accountsPage',
   'metering.usage',
   'metering.takeQuery',

@@ -245,8 +245,12 @@ def test_operator(operator: ProvecOperator, service: Service) -> None:
     with Provec(service.url, made["key"]["secret"]) as guest:
         assert list(guest.list_collections()) == []
     assert operator.change_plan(made["account"]["id"], "pro")["plan"] == "pro"
-    assert [plan["vectors"] for plan in operator.list_plans()][-1] is None
+    assert [plan["vectors"] for plan in operator.list_plans()][3] is None
     account = made["account"]["id"]
+    limits = {"vectors": 7, "writes": None, "queries": None, "collections": 1, "shards": 1}
+    plan = operator.put_plan("py-guests", **limits, keys=3, anchoring=False)
+    assert (plan["vectors"], plan["writes"], plan["source"]) == (7, None, "stored")
+    operator.delete_plan("py-guests")
     assert account in [found["id"] for found in operator.list_accounts(usage=True)]
     assert operator.get_account(account)["usage"]["usage"]["key_count"] == 1
     replacement = operator.create_key(account, "replacement")
@@ -312,6 +316,7 @@ BODIES = {
     "PutAlias": Provec.put_alias,
     "CreateAccount": ProvecOperator.create_account,
     "ChangePlan": ProvecOperator.change_plan,
+    "PutPlan": ProvecOperator.put_plan,
     "MoveShard": ProvecOperator.move_shard,
     "StartBackup": ProvecOperator.start_backup,
 }

@@ -110,6 +110,16 @@ const ACCOUNT_ROUTES = [
     params: ({ target }) => ({ id: target }),
   }),
   route('GET', '/admin/plans', 'keys.plans', 'operator', { queue: 'perAccount' }),
+  route('PUT', '/admin/plans/{plan}', 'keys.putPlan', 'operator', {
+    queue: 'perAccount',
+    body: 'putPlan',
+    params: ({ body, target }) => ({ ...body, plan: target }),
+    answer: (plan) => ({ plan }),
+  }),
+  route('DELETE', '/admin/plans/{plan}', 'keys.deletePlan', 'operator', {
+    queue: 'perAccount',
+    params: ({ target }) => ({ plan: target }),
+  }),
   route('GET', '/admin/accounts/{id}/keys', 'keys.page', 'operator', {
     queue: 'perAccount',
     query: PAGE,

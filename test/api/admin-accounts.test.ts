@@ -1,6 +1,7 @@
 import { beforeAll, describe, expect, test } from '@jest/globals';
 import type { AccountView } from '../../contracts/actions/keys.ts';
 import type { UsageReport } from '../../contracts/actions/metering.ts';
+import { DEFAULT_PLANS } from '../../lib/plans.ts';
 import { type Api, apiClient } from '../support/api-client.ts';
 import { refusal, refusalOf } from '../support/refusal.ts';
 import { type SharedService, shareService } from '../support/shared-service.ts';
@@ -20,6 +21,8 @@ const ROUTES: [string, string, object | undefined][] = [
   ['DELETE', `/admin/accounts/${NOBODY}/keys/${NOBODY}`, undefined],
   ['GET', '/admin/audit', undefined],
   ['GET', '/admin/plans', undefined],
+  ['PUT', '/admin/plans/x', DEFAULT_PLANS.pro],
+  ['DELETE', '/admin/plans/x', undefined],
   ['GET', '/admin/nodes', undefined],
   ['POST', '/admin/nodes/x/drain', undefined],
   ['GET', '/admin/shards', undefined],

@@ -453,8 +453,8 @@ class UsageLimits(TypedDict):
 class Usage(TypedDict):
     #: UTC month.
     month: str
-    #: Its limits.
-    plan: Literal["free", "pro", "business", "enterprise"]
+    #: `free`, `pro`, `business`, `enterprise`, or a plan that the operator made.
+    plan: str
     usage: UsageUsage
     limits: UsageLimits
     #: Number of queries in `usage.query_count` that may never have run: a node that stopped
@@ -588,8 +588,8 @@ class _Account(TypedDict):
     id: str
     #: Name of the account.
     name: str
-    #: Its limits.
-    plan: Literal["free", "pro", "business", "enterprise"]
+    #: `free`, `pro`, `business`, `enterprise`, or a plan that the operator made.
+    plan: str
     #: ISO 8601 UTC.
     created_at: str
 
@@ -599,8 +599,8 @@ class Account(_Account, total=False):
 
 
 class Plan(TypedDict):
-    #: Its limits.
-    name: Literal["free", "pro", "business", "enterprise"]
+    #: `free`, `pro`, `business`, `enterprise`, or a plan that the operator made.
+    name: str
     #: Stored vectors.
     vectors: int | None
     #: Records written per month.
@@ -610,11 +610,13 @@ class Plan(TypedDict):
     #: Collections.
     collections: int | None
     #: API keys.
-    keys: int | None
+    keys: int
     #: Shards of a new collection.
     shards: int | None
     #: Whether roots are written to the ledger.
     anchoring: bool
+    #: `stored`: by the operator, which takes precedence. `environment`: PROVEC_PLANS.
+    source: Literal["stored", "environment", "built-in"]
 
 
 class ShardNode(TypedDict):
@@ -1027,6 +1029,14 @@ class ListPlansResult(TypedDict):
     plans: list[Plan]
 
 
+class PutPlanResult(TypedDict):
+    plan: Plan
+
+
+class DeletePlanResult(TypedDict):
+    deleted: Literal[True]
+
+
 class _ListAccountKeysResult(TypedDict):
     keys: list[ApiKey]
 
@@ -1170,6 +1180,8 @@ ROUTES = {
     "changePlan": ("PATCH", "/admin/accounts/{id}"),
     "deleteAccount": ("DELETE", "/admin/accounts/{id}"),
     "listPlans": ("GET", "/admin/plans"),
+    "putPlan": ("PUT", "/admin/plans/{plan}"),
+    "deletePlan": ("DELETE", "/admin/plans/{plan}"),
     "listAccountKeys": ("GET", "/admin/accounts/{id}/keys"),
     "createAccountKey": ("POST", "/admin/accounts/{id}/keys"),
     "revokeAccountKey": ("DELETE", "/admin/accounts/{id}/keys/{key}"),
@@ -1196,6 +1208,7 @@ ONCE = frozenset(
         "createKey",
         "revokeKey",
         "createAccount",
+        "deletePlan",
         "deleteAccount",
         "createAccountKey",
         "revokeAccountKey",

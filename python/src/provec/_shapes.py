@@ -315,9 +315,10 @@ SHAPES: dict[str, Any] = {
         "writes": "integer | null",
         "queries": "integer | null",
         "collections": "integer | null",
-        "keys": "integer | null",
+        "keys": "integer",
         "shards": "integer | null",
-        "anchoring": "boolean"
+        "anchoring": "boolean",
+        "source": "string"
     },
     "ShardNode": {
         "node": "string",
@@ -612,6 +613,12 @@ ANSWERS: dict[str, Any] = {
         "plans": [
             "#Plan"
         ]
+    },
+    "putPlan": {
+        "plan": "#Plan"
+    },
+    "deletePlan": {
+        "deleted": "boolean"
     },
     "listAccountKeys": {
         "keys": [
