@@ -153,6 +153,18 @@ export class ProvecOperator {
     );
   }
 
+  /** Lists the background verifications of all accounts: running ones, then the newest. */
+  listVerifications(
+    query: Api.ListAllVerificationsParams = {},
+    options: RequestOptions = {},
+  ): Listing<Api.ListAllVerificationsResult, Api.VerificationOverview> {
+    return new Listing(
+      query,
+      (page) => this.#transport.send('listAllVerifications', { query: page }, options),
+      ({ verifications }) => verifications,
+    );
+  }
+
   /** Accepts the content of a halted collection as right, and anchors it. */
   async resumeAnchoring(collection: string, options: RequestOptions = {}): Promise<void> {
     await this.#transport.send('resumeAnchoring', { path: { collection } }, options);

@@ -884,6 +884,31 @@ export interface AnchorOverview {
   haltedReason: string | null;
 }
 
+export interface VerificationOverview {
+  /** Opaque id. */
+  id: string;
+  /** `done`: the verdict is in `result`. `failed`: the verification ended without a verdict. */
+  state: 'running' | 'done' | 'failed';
+  progress: {
+    /** Records hashed so far; equals `total` when done. */
+    scanned: number;
+    /** Records in the collection at the start. */
+    total: number;
+  };
+  /** UUID. */
+  collectionId: string;
+  /** `<account id>/<name>` */
+  collection: string;
+  /** ISO 8601 UTC. */
+  startedAt: string;
+  /** Null while it runs. */
+  endedAt: string | null;
+  /** State of the result; null unless it is done. */
+  verdict: 'match' | 'mismatch' | 'pending' | 'unreachable' | 'none' | 'not_anchored';
+  /** Why it failed; null unless it did. */
+  error: string | null;
+}
+
 export interface Backup {
   /** Name of its folder. */
   name: string;
@@ -1183,6 +1208,19 @@ export interface ListAllAnchorsResult {
   nextCursor?: string;
 }
 
+export interface ListAllVerificationsResult {
+  verifications: Array<VerificationOverview>;
+  /** Nodes that did not answer, so that what only they can report is missing. */
+  unreachable: Array<{
+    /** Name of the node. */
+    node: string;
+    /** Why it did not answer. */
+    error: string;
+  }>;
+  /** Cursor of the next page; absent on the last page. */
+  nextCursor?: string;
+}
+
 export interface ResumeAnchoringResult {
   /** UUID. */
   collectionId: string;
@@ -1242,6 +1280,8 @@ export interface ListAnchorsParams {
 export type ListAuditEntriesParams = ListAnchorsParams;
 
 export type ListAllCollectionsParams = ListAnchorsParams;
+
+export type ListAllVerificationsParams = ListAnchorsParams;
 
 export type ListBackupsParams = ListAnchorsParams;
 
@@ -1468,6 +1508,8 @@ export interface Operations {
   listAllCollections: { query: ListAllCollectionsParams; result: ListAllCollectionsResult };
   /** List what is on the ledger, and what waits */
   listAllAnchors: { query: ListAllAnchorsParams; result: ListAllAnchorsResult };
+  /** List the background verifications of all accounts */
+  listAllVerifications: { query: ListAllVerificationsParams; result: ListAllVerificationsResult };
   /** Accept the content of a halted collection, and anchor it */
   resumeAnchoring: {
     path: {
@@ -1536,6 +1578,7 @@ export const ROUTES = {
   moveShard: { method: 'POST', path: '/admin/shards/{shard}/move' },
   listAllCollections: { method: 'GET', path: '/admin/collections' },
   listAllAnchors: { method: 'GET', path: '/admin/anchors' },
+  listAllVerifications: { method: 'GET', path: '/admin/verifications' },
   resumeAnchoring: { method: 'POST', path: '/admin/anchors/{collection}/resume' },
   startBackup: { method: 'POST', path: '/admin/backups' },
   listBackups: { method: 'GET', path: '/admin/backups' },

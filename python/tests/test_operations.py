@@ -270,6 +270,7 @@ def test_operator_of_a_cluster(operator: ProvecOperator) -> None:
     (shard,) = operator.list_shards(collection=collection["id"])
     assert (shard["shard"], shard["node"]) == (f"{collection['id']}.0", node["node"])
     assert collection["id"] in [each["collectionId"] for each in operator.list_anchors()]
+    assert all(each["id"] for each in operator.list_verifications())
     ledger = operator.get_ledger(collection["id"])
     assert ledger["account"]["collectionId"] == collection["id"]
     for command in (

@@ -95,6 +95,7 @@ CALLS: dict[str, Callable[[], object]] = {
     "moveShard": lambda: operator.move_shard("c.0", "n"),
     "listAllCollections": lambda: list(operator.list_collections()),
     "listAllAnchors": lambda: list(operator.list_anchors()),
+    "listAllVerifications": lambda: list(operator.list_verifications()),
     "resumeAnchoring": lambda: operator.resume_anchoring("c"),
     "startBackup": lambda: operator.start_backup(),
     "listBackups": lambda: list(operator.list_backups()),

@@ -67,8 +67,8 @@ export class LostSecret {
 
   /**
    * Trusts live accounts and collections, plans, aliases and logs, and API keys if the operator
-   * asked for it. Never trusts a row that marks a collection as dropped or an account as being deleted: a
-   * forged one would get data removed.
+   * asked for it. Never trusts a row that marks a collection as dropped or an account as being
+   * deleted: a forged one would get data removed.
    */
   get policy(): TrustPolicy {
     const { keepKeys } = this.#options;

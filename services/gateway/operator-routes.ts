@@ -192,6 +192,12 @@ const CLUSTER_ROUTES = [
     params: ({ query }) => ({ ...standingOf(query), ...rowsOf(query) }),
     answer: tableAnswer('anchors'),
   }),
+  route('GET', '/admin/verifications', 'cluster.verifications', 'operator', {
+    queue: 'perAccount',
+    query: PAGE,
+    params: ({ query }) => rowsOf(query),
+    answer: tableAnswer('verifications'),
+  }),
   route('POST', '/admin/anchors/{collection}/resume', 'cluster.resume', 'operator', {
     queue: 'perAccount',
     timeoutMs: MOVE_TIMEOUT_MS,

@@ -29,6 +29,7 @@ const ROUTES: [string, string, object | undefined][] = [
   ['POST', '/admin/shards/x.0/move', { node: 'x' }],
   ['GET', '/admin/collections', undefined],
   ['GET', '/admin/anchors', undefined],
+  ['GET', '/admin/verifications', undefined],
   ['POST', '/admin/anchors/x/resume', undefined],
   ['POST', '/admin/backups', {}],
   ['GET', '/admin/backups', undefined],
@@ -171,6 +172,7 @@ describe('with an operator token', () => {
     ['/admin/shards?cursor=x', 'cursor'],
     ['/admin/collections?limit=1001', 'limit'],
     ['/admin/anchors?state=none', 'state'],
+    ['/admin/verifications?cursor=x', 'cursor'],
     ['/admin/nodes?limit=1', 'limit'],
   ])('refuses %s', async (path, field) => {
     expect(await operator('GET', path)).toEqual(refusalOf(field));

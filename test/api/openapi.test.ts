@@ -66,6 +66,7 @@ const OPERATOR_ROUTES = [
   'GET /api/v1/admin/shards',
   'GET /api/v1/admin/collections',
   'GET /api/v1/admin/anchors',
+  'GET /api/v1/admin/verifications',
   'GET /api/v1/admin/ledger',
 ];
 /** Operators' commands that a single process, or one that nothing is wrong with, refuses. */
@@ -421,6 +422,7 @@ describe('its claims hold', () => {
     const listed = (await call(`GET ${V1}/admin/collections`, 200, { search: '?limit=1' })).collections as Json[];
     await call(`GET ${V1}/admin/anchors`, 200, { search: '?limit=1' });
     await call(`GET ${V1}/admin/anchors`, 400, { search: '?state=some' });
+    await call(`GET ${V1}/admin/verifications`, 200, { search: '?limit=1' });
     await call(`GET ${V1}/admin/ledger`, 200);
     await call(`GET ${V1}/admin/ledger`, 200, { search: `?collection=${listed[0]!.id}` });
     await call(`POST ${V1}/admin/nodes/{node}/drain`, 400, { node: 'never' });

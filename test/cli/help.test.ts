@@ -34,6 +34,7 @@ const OPERATORS = [
   'move',
   'drain',
   'anchors',
+  'verifications',
   'resume',
   'backup',
   'restore',

@@ -200,7 +200,16 @@ test("the examples of the operator's commands work", async () => {
   await api('POST', '/collections', { name: 'notes', dimensions: 2 });
   const { key } = await documentOf<{ key: { id: string } }>('accounts', 'keys', 'create', account.id, 'old');
   const values: Record<string, string> = { $ACCOUNT: account.id, $KEY: key.id };
-  const program = await makeProgram(['accounts', 'plans', 'nodes', 'shards', 'anchors', 'ledger', 'top']);
+  const program = await makeProgram([
+    'accounts',
+    'plans',
+    'nodes',
+    'shards',
+    'anchors',
+    'verifications',
+    'ledger',
+    'top',
+  ]);
   const isDelete = (line: string) => Number(line.includes(' delete '));
   for (const line of examplesOf(program).toSorted((a, b) => isDelete(a) - isDelete(b))) {
     const words = line

@@ -734,6 +734,33 @@ class AnchorOverview(TypedDict):
     haltedReason: str | None
 
 
+class VerificationOverviewProgress(TypedDict):
+    #: Records hashed so far; equals `total` when done.
+    scanned: int
+    #: Records in the collection at the start.
+    total: int
+
+
+class VerificationOverview(TypedDict):
+    #: Opaque id.
+    id: str
+    #: `done`: the verdict is in `result`. `failed`: the verification ended without a verdict.
+    state: Literal["running", "done", "failed"]
+    progress: VerificationOverviewProgress
+    #: UUID.
+    collectionId: str
+    #: `<account id>/<name>`
+    collection: str
+    #: ISO 8601 UTC.
+    startedAt: str
+    #: Null while it runs.
+    endedAt: str | None
+    #: State of the result; null unless it is done.
+    verdict: Literal["match", "mismatch", "pending", "unreachable", "none", "not_anchored"]
+    #: Why it failed; null unless it did.
+    error: str | None
+
+
 class Backup(TypedDict):
     #: Name of its folder.
     name: str
@@ -1122,6 +1149,24 @@ class ListAllAnchorsResult(_ListAllAnchorsResult, total=False):
     nextCursor: str
 
 
+class ListAllVerificationsResultUnreachable(TypedDict):
+    #: Name of the node.
+    node: str
+    #: Why it did not answer.
+    error: str
+
+
+class _ListAllVerificationsResult(TypedDict):
+    verifications: list[VerificationOverview]
+    #: Nodes that did not answer, so that what only they can report is missing.
+    unreachable: list[ListAllVerificationsResultUnreachable]
+
+
+class ListAllVerificationsResult(_ListAllVerificationsResult, total=False):
+    #: Cursor of the next page; absent on the last page.
+    nextCursor: str
+
+
 class ResumeAnchoringResult(TypedDict):
     #: UUID.
     collectionId: str
@@ -1192,6 +1237,7 @@ ROUTES = {
     "moveShard": ("POST", "/admin/shards/{shard}/move"),
     "listAllCollections": ("GET", "/admin/collections"),
     "listAllAnchors": ("GET", "/admin/anchors"),
+    "listAllVerifications": ("GET", "/admin/verifications"),
     "resumeAnchoring": ("POST", "/admin/anchors/{collection}/resume"),
     "startBackup": ("POST", "/admin/backups"),
     "listBackups": ("GET", "/admin/backups"),
@@ -1246,5 +1292,6 @@ DEFAULTS: Mapping[str, Mapping[str, Any]] = {
     "listShards": {"limit": 100},
     "listAllCollections": {"limit": 100},
     "listAllAnchors": {"limit": 100},
+    "listAllVerifications": {"limit": 100},
     "listBackups": {"limit": 100},
 }

@@ -382,6 +382,20 @@ SHAPES: dict[str, Any] = {
         "confirmedAgeSeconds": "integer | null",
         "haltedReason": "string | null"
     },
+    "VerificationOverview": {
+        "id": "string",
+        "state": "string",
+        "progress": {
+            "scanned": "integer",
+            "total": "integer"
+        },
+        "collectionId": "string",
+        "collection": "string",
+        "startedAt": "string",
+        "endedAt": "string | null",
+        "verdict": "string | null",
+        "error": "string | null"
+    },
     "Backup": {
         "name": "string",
         "folder": "string",
@@ -678,6 +692,18 @@ ANSWERS: dict[str, Any] = {
     "listAllAnchors": {
         "anchors": [
             "#AnchorOverview"
+        ],
+        "nextCursor?": "string"
+    },
+    "listAllVerifications": {
+        "verifications": [
+            "#VerificationOverview"
+        ],
+        "unreachable": [
+            {
+                "node": "string",
+                "error": "string"
+            }
         ],
         "nextCursor?": "string"
     },

@@ -156,6 +156,7 @@ function parametersOf(route: Route, limits: Limits): object[] {
     'cluster.shards': TABLE_PAGE,
     'cluster.collections': TABLE_PAGE,
     'cluster.anchors': TABLE_PAGE,
+    'cluster.verifications': TABLE_PAGE,
     'cluster.backups': TABLE_PAGE,
   };
   const query: OpenApiParameters = {

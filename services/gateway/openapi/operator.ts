@@ -1,4 +1,5 @@
 import { planSchema } from '../../../contracts/requests/account-requests.ts';
+import { VERIFICATION_STATE, VERIFY_STATES } from './collections.ts';
 import type { Descriptions } from './operation.ts';
 import {
   countSchema,
@@ -118,6 +119,15 @@ export const OPERATOR_SCHEMAS: OpenApiSchemas = {
     waitingSeconds: nullableCount('Age of the oldest root that waits. Null if none does.'),
     confirmedAgeSeconds: nullableCount('Age of the newest confirmed root.'),
     haltedReason: nullableText('What contradicts what Provec recorded.'),
+  }),
+  VerificationOverview: object({
+    ...VERIFICATION_STATE,
+    collectionId: textSchema('UUID.'),
+    collection,
+    startedAt: time(),
+    endedAt: nullableSchema(time('Null while it runs.')),
+    verdict: nullableSchema(textSchema('State of the result; null unless it is done.', { enum: VERIFY_STATES })),
+    error: nullableText('Why it failed; null unless it did.'),
   }),
   Backup: object({
     name: textSchema('Name of its folder.'),
@@ -241,6 +251,12 @@ export const OPERATOR_DESCRIPTIONS: Descriptions = {
     'listAllAnchors',
     'List what is on the ledger, and what waits',
     object({ anchors: listSchema(ref('AnchorOverview')), nextCursor: MORE }, ['nextCursor']),
+  ],
+  'cluster.verifications': [
+    'listAllVerifications',
+    'List the background verifications of all accounts',
+    object({ verifications: listSchema(ref('VerificationOverview')), unreachable, nextCursor: MORE }, ['nextCursor']),
+    'Those that run come first, then those that ended within the last hour, the newest first. A node lists the last 1,000 that ended on it. The result is in the answer of `getVerification`, which the account can get.',
   ],
   'cluster.resume': [
     'resumeAnchoring',

@@ -492,6 +492,17 @@ class AsyncProvecOperator(_AsyncConnected):
         """
         return self._listing("listAllAnchors", "anchors", cursor, limit=limit, state=state)
 
+    def list_verifications(
+        self, *, limit: int = 1000, cursor: str | None = None
+    ) -> AsyncListing[api.ListAllVerificationsResult, api.VerificationOverview]:
+        """Lists the background verifications of all accounts: running ones, then the newest.
+
+        Args:
+            limit: Maximum number of items per page.
+            cursor: `nextCursor` of a page, to start at the page after it.
+        """
+        return self._listing("listAllVerifications", "verifications", cursor, limit=limit)
+
     async def resume_anchoring(self, collection: str) -> None:
         """Accepts the content of a halted collection as right, and anchors it."""
         await self._transport.send("resumeAnchoring", {"collection": collection})

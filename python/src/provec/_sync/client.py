@@ -493,6 +493,17 @@ class ProvecOperator(_Connected):
         """
         return self._listing("listAllAnchors", "anchors", cursor, limit=limit, state=state)
 
+    def list_verifications(
+        self, *, limit: int = 1000, cursor: str | None = None
+    ) -> Listing[api.ListAllVerificationsResult, api.VerificationOverview]:
+        """Lists the background verifications of all accounts: running ones, then the newest.
+
+        Args:
+            limit: Maximum number of items per page.
+            cursor: `nextCursor` of a page, to start at the page after it.
+        """
+        return self._listing("listAllVerifications", "verifications", cursor, limit=limit)
+
     def resume_anchoring(self, collection: str) -> None:
         """Accepts the content of a halted collection as right, and anchors it."""
         self._transport.send("resumeAnchoring", {"collection": collection})

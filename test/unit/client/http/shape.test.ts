@@ -144,6 +144,7 @@ describe('a service that is not Provec and answers {}', () => {
     moveShard: () => operator.moveShard('c.0', { node: 'n' }),
     listAllCollections: () => operator.listCollections().all(),
     listAllAnchors: () => operator.listAnchors().all(),
+    listAllVerifications: () => operator.listVerifications().all(),
     resumeAnchoring: () => operator.resumeAnchoring('c'),
     startBackup: () => operator.startBackup(),
     listBackups: () => operator.listBackups().all(),
