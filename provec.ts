@@ -28,7 +28,7 @@ import { withStartupHint } from './process/data-dir.ts';
 import { makeLogger } from './process/logger.ts';
 import { checkpointsIn, isShared, lockHome } from './process/node-home.ts';
 import { refuseSymbolicLinks } from './process/own-files.ts';
-import type { Runtime } from './process/runtime.ts';
+import { type Runtime, runtimeOf } from './process/runtime.ts';
 import { loadSecrets } from './process/secret-file.ts';
 import { SERVICE_NAMES, type ServiceName } from './process/service-names.ts';
 import { StartedParts } from './process/started-parts.ts';
@@ -128,12 +128,8 @@ class ProvecProcess {
     const door = await this.#openDoor();
     const { store, keys } = await this.#openStore();
     const devLedger = await this.#startDevLedger(door);
-    const broker = this.#makeServices(
-      { config: this.#config, store, clock: this.#clock, log: this.#log },
-      keys,
-      devLedger,
-      door,
-    );
+    const runtime = runtimeOf({ config: this.#config, store, clock: this.#clock, log: this.#log });
+    const broker = this.#makeServices(runtime, keys, devLedger, door);
     await broker.start();
     const ledger = this.#runs('anchoring') ? await call(broker, 'anchoring.info', {}) : null;
     const { bootstrapSecret, url } = await this.#open(broker, store);

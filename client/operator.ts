@@ -35,6 +35,20 @@ export class ProvecOperator {
     return plans;
   }
 
+  /**
+   * Creates a plan, or changes its limits; null means no limit. Every instance of the service
+   * applies them within half a second.
+   */
+  async putPlan(name: string, limits: Api.PutPlan, options: RequestOptions = {}): Promise<Api.Plan> {
+    const { plan } = await this.#transport.send('putPlan', { path: { plan: name }, body: limits }, options);
+    return plan;
+  }
+
+  /** Deletes a plan that no account has. A built-in one gets its configured limits back. */
+  async deletePlan(name: string, options: RequestOptions = {}): Promise<void> {
+    await this.#transport.send('deletePlan', { path: { plan: name } }, options);
+  }
+
   /** Changes an account's plan. */
   async changePlan(id: string, body: Api.ChangePlan, options: RequestOptions = {}): Promise<Api.Account> {
     const { account } = await this.#transport.send('changePlan', { path: { id }, body }, options);
@@ -136,6 +150,18 @@ export class ProvecOperator {
       query,
       (page) => this.#transport.send('listAllAnchors', { query: page }, options),
       ({ anchors }) => anchors,
+    );
+  }
+
+  /** Lists the background verifications of all accounts: running ones, then the newest. */
+  listVerifications(
+    query: Api.ListAllVerificationsParams = {},
+    options: RequestOptions = {},
+  ): Listing<Api.ListAllVerificationsResult, Api.VerificationOverview> {
+    return new Listing(
+      query,
+      (page) => this.#transport.send('listAllVerifications', { query: page }, options),
+      ({ verifications }) => verifications,
     );
   }
 

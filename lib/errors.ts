@@ -33,6 +33,7 @@ export const ERROR_TABLE = {
   },
   KEY_NOT_FOUND: { status: 404, when: 'The account has no key with that id.' },
   ACCOUNT_NOT_FOUND: { status: 404, when: 'No account has that id (operator routes only).' },
+  PLAN_NOT_FOUND: { status: 404, when: 'The operator stored no plan of that name (operator routes only).' },
   RECORD_NOT_FOUND: { status: 404, when: 'A query by id names a record that does not exist.' },
   ROUTE_NOT_FOUND: { status: 404, when: 'No route has that path.' },
   METHOD_NOT_ALLOWED: {
@@ -51,6 +52,8 @@ export const ERROR_TABLE = {
   },
   COLLECTION_HAS_ALIAS: { status: 409, when: 'The collection cannot be deleted because an alias refers to it.' },
   ALIAS_LIMIT_REACHED: { status: 409, when: 'The account has the maximum number of aliases.' },
+  PLAN_IN_USE: { status: 409, when: 'The plan cannot be deleted because an account has it (operator routes only).' },
+  PLANS_LIMIT_REACHED: { status: 409, when: 'The store has the maximum number of plans (operator routes only).' },
   LAST_KEY: { status: 409, when: "The account's last key with the manage scope cannot be revoked." },
   BODY_TOO_LARGE: { status: 413, when: 'The body is larger than the limit.' },
   UNSUPPORTED_MEDIA_TYPE: {
@@ -138,6 +141,7 @@ const NOT_FOUND = {
   VERIFICATION_NOT_FOUND: 'There is no verification with that id any more; start another one.',
   KEY_NOT_FOUND: 'There is no key with that id.',
   ACCOUNT_NOT_FOUND: 'There is no account with that id.',
+  PLAN_NOT_FOUND: 'The operator stored no plan of that name.',
   RECORD_NOT_FOUND: 'There is no record with that id.',
   ROUTE_NOT_FOUND: 'No route has this path; /openapi.json lists the routes.',
 } as const satisfies Partial<Record<ErrorCode, string>>;

@@ -14,13 +14,26 @@ export interface PlanLimits {
   anchoring: boolean;
 }
 
+/** Plans that every service has. */
 export const PLAN_NAMES = ['free', 'pro', 'business', 'enterprise'] as const;
-export type PlanName = (typeof PLAN_NAMES)[number];
+export type BuiltInPlan = (typeof PLAN_NAMES)[number];
 
-/** Whether a name received from another node is a plan. */
-export const isPlanName = (name: unknown): name is PlanName => (PLAN_NAMES as readonly unknown[]).includes(name);
+/** Name of a plan: a built-in one, or one that the operator made. */
+export type PlanName = string;
 
-export type Plans = Readonly<Record<PlanName, Readonly<PlanLimits>>>;
+/** Maximum number of plans in the store. */
+export const STORED_PLANS_MAX = 100;
+
+/** Form of a plan's name. */
+export const PLAN_NAME_PATTERN = '^[a-z0-9][a-z0-9_-]{0,39}$';
+const PLAN_NAME = new RegExp(PLAN_NAME_PATTERN);
+
+/** Whether a value has the form of a plan's name. */
+export const isPlanName = (name: unknown): name is PlanName => typeof name === 'string' && PLAN_NAME.test(name);
+
+export const isBuiltInPlan = (name: PlanName): name is BuiltInPlan => (PLAN_NAMES as readonly string[]).includes(name);
+
+export type Plans = Readonly<Record<BuiltInPlan, Readonly<PlanLimits>>>;
 
 export const DEFAULT_PLANS: Plans = Object.freeze({
   free: Object.freeze({
@@ -60,3 +73,33 @@ export const DEFAULT_PLANS: Plans = Object.freeze({
     anchoring: true,
   }),
 });
+
+const isWithin = (value: unknown, min: number, max: number): value is number =>
+  typeof value === 'number' && Number.isSafeInteger(value) && value >= min && value <= max;
+const isLimit = (value: unknown): value is number | null =>
+  value === null || isWithin(value, 0, Number.MAX_SAFE_INTEGER);
+
+/** Returns limits as the store keeps them: JSON with the fields in a fixed order. */
+export function planLimitsText({
+  vectors,
+  writes,
+  queries,
+  collections,
+  keys,
+  shards,
+  anchoring,
+}: Readonly<PlanLimits>): string {
+  return JSON.stringify({ vectors, writes, queries, collections, keys, shards, anchoring });
+}
+
+/** Reads what `planLimitsText` wrote; null for anything else. */
+export function readPlanLimits(text: unknown): PlanLimits | null {
+  try {
+    const { vectors, writes, queries, collections, keys, shards, anchoring } = JSON.parse(String(text));
+    const areLimits = [vectors, writes, queries, collections, shards].every(isLimit);
+    if (!areLimits || !isWithin(keys, 0, KEYS_MAX) || typeof anchoring !== 'boolean') return null;
+    return { vectors, writes, queries, collections, keys, shards, anchoring };
+  } catch {
+    return null;
+  }
+}

@@ -1,7 +1,7 @@
 import { availableParallelism } from 'node:os';
 import { resolve } from 'node:path';
 import { LIMITS, type LimitName, type Limits } from '../lib/limits.ts';
-import { DEFAULT_PLANS, KEYS_MAX, PLAN_NAMES, type PlanName, type Plans } from '../lib/plans.ts';
+import { DEFAULT_PLANS, KEYS_MAX, PLAN_NAMES, type Plans } from '../lib/plans.ts';
 import { isJsonObject } from '../lib/records/fields.ts';
 import { parseSecrets, SECRETS_FORMAT } from '../lib/secret/secrets-text.ts';
 import {
@@ -269,7 +269,8 @@ export const VARIABLES = {
   plans: {
     env: 'PROVEC_PLANS',
     default: '{}',
-    meaning: 'JSON object that changes plans, such as `{"free": {"vectors": 10000}}`; -1 = no limit (of keys: 10,000).',
+    meaning:
+      'JSON object that changes built-in plans, such as `{"free": {"vectors": 10000}}`; -1 = no limit (of keys: 10,000). Plans that the operator stores (`provec plans`) take precedence.',
     read: readPlans,
   },
   rateLimitPerSecond: {
@@ -355,7 +356,3 @@ export function readConfig(environment: Record<string, string | undefined>): Con
   }
   return Object.freeze(config) as unknown as Config;
 }
-
-/** Whether collections under a plan are anchored to the ledger. */
-export const isAnchoringEnabled = ({ ledger, plans }: Pick<Config, 'ledger' | 'plans'>, plan: PlanName): boolean =>
-  ledger === 'on' && plans[plan].anchoring;

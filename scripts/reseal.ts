@@ -95,7 +95,8 @@ async function withoutSecret(store: StoreToReseal, run: Run): Promise<number> {
     const { plans } = config;
     const witness = ledger?.witness ?? why;
     const lost = await LostSecret.read({ store, keys, plans, witness, isLedgerOn, keepKeys: asked.keepKeys });
-    say('Check each of these accounts and collections: only you know whether they are correct.');
+    say('Check each of these plans, accounts and collections: only you know whether they are correct.');
+    for (const row of lost.plans) say(describeRow({ kind: 'plan', isInPlace: true, row: { ...row, seal: '' } }));
     for (const row of lost.accounts)
       say(describeRow({ kind: 'account', state: 'live', isInPlace: true, row: { ...row, seal: '' } }));
     // All collections are judged before anything is written: the ledger may become unreachable.

@@ -21,6 +21,8 @@ export const RETRY_OUTCOMES: Readonly<Record<string, { answer: string; isHarmles
     answer: 'another account with that name; delete the one whose key was lost',
     isHarmless: false,
   },
+  putPlan: { answer: 'the same answer', isHarmless: true },
+  deletePlan: { answer: '404 `PLAN_NOT_FOUND`', isHarmless: false },
   changePlan: { answer: 'the same answer', isHarmless: true },
   deleteAccount: { answer: '404 `ACCOUNT_NOT_FOUND`', isHarmless: false },
   createAccountKey: { answer: 'another key; revoke the one whose secret was lost', isHarmless: false },

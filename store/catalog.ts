@@ -82,6 +82,8 @@ export interface Catalog {
   /** Returns all accounts, oldest first, reading page by page. */
   listAccounts(): Promise<AccountRow[]>;
   setPlan(id: AccountId, plan: PlanName): Promise<AccountRow | null>;
+  /** Returns whether any stored account names the plan, even in a row that is refused. */
+  hasAccountOfPlan(plan: PlanName): Promise<boolean>;
   /**
    * Removes the account's row, keys, aliases and usage. Its collections must already be dropped.
    * Returns false if the account was already gone.
@@ -96,7 +98,7 @@ export type StoredAccount = Sealed<AccountRow> & { state: AccountState };
  * The catalog as an adapter stores it: rows with seals that the adapter does not verify. Updates
  * and deletes are compare-and-set on the row's seal.
  */
-export interface StoredCatalog extends Pick<Catalog, 'countCollections' | 'forgetDropped'> {
+export interface StoredCatalog extends Pick<Catalog, 'countCollections' | 'forgetDropped' | 'hasAccountOfPlan'> {
   createCollection(row: Sealed<CollectionRow>, maxCollections: number | null): Promise<CreateOutcome>;
   findCollection(accountId: AccountId, name: string): Promise<Sealed<CollectionRow> | null>;
   getCollection(id: CollectionId): Promise<Sealed<CollectionRow> | null>;

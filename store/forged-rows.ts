@@ -13,7 +13,7 @@ export class ForgedRows {
     this.#log = log;
   }
 
-  report(kind: 'account' | 'alias' | 'anchor' | 'API key' | 'audit entry' | 'collection', id: unknown): void {
+  report(kind: 'account' | 'alias' | 'anchor' | 'API key' | 'audit entry' | 'collection' | 'plan', id: unknown): void {
     const row = `${kind} ${String(id).slice(0, 64)}`;
     if (this.#told.has(row)) return;
     this.#told.set(row, true);
@@ -21,7 +21,7 @@ export class ForgedRows {
   }
 
   /** Logs the row and returns the error to throw. */
-  refusal(kind: 'account' | 'alias' | 'collection', id: unknown): StoreError {
+  refusal(kind: 'account' | 'alias' | 'collection' | 'plan', id: unknown): StoreError {
     this.report(kind, id);
     return new StoreError(
       'damaged',

@@ -19,12 +19,14 @@ import type { FirstKeyMark } from './first-key.ts';
 import type { KeyStore } from './keys.ts';
 import type { ShardLog } from './log.ts';
 import type { LeaseStore, OwnerStore } from './owners.ts';
+import type { PlanStore } from './plans.ts';
 import type { RecordStore } from './records.ts';
 import type { UsageStore } from './usage.ts';
 
 export interface Store {
   readonly catalog: Catalog;
   readonly aliases: AliasStore;
+  readonly plans: PlanStore;
   readonly keys: KeyStore;
   readonly firstKey: FirstKeyMark;
   readonly log: ShardLog;
@@ -75,12 +77,14 @@ export const SHARED_READS = {
     'listDropped',
     'getAccount',
     'accountsPage',
+    'hasAccountOfPlan',
   ],
   contradictions: ['list'],
   keys: ['find', 'findByHash', 'page'],
   leases: ['list', 'get'],
   log: ['read', 'head', 'heads', 'firstSeq'],
   owners: ['get', 'list'],
+  plans: ['find', 'list'],
   records: ['appliedSeq'],
   usage: ['read', 'readQueries', 'readHolds'],
 } as const;

@@ -1,5 +1,5 @@
 import { LIMITS } from '../lib/limits.ts';
-import { isPlanName } from '../lib/plans.ts';
+import { isPlanName, readPlanLimits } from '../lib/plans.ts';
 import { isCollectionName } from '../lib/records/collection-name.ts';
 import { SCOPES } from './keys.ts';
 import type { StoredRow } from './resealing.ts';
@@ -41,6 +41,8 @@ export function isPossibleRow(stored: StoredRow): boolean {
         isText(stored.row.tags ?? '')
       );
     }
+    case 'plan':
+      return isPlanName(stored.row.name) && isText(stored.row.limits) && readPlanLimits(stored.row.limits) !== null;
     case 'API key': {
       const { id, accountId, name, hash, prefix, scopes, createdAt, expiresAt } = stored.row;
       const areScopes = Array.isArray(scopes) && scopes.every((scope) => SCOPES.includes(scope));

@@ -15,11 +15,13 @@ import { payloadOfAuditRow } from './chained-audit.ts';
 import { type CheckpointFile, type CheckpointInfo, payloadOfCheckpoint } from './checkpoints.ts';
 import type { KeyRow } from './keys.ts';
 import type { LogFindings } from './log-resealing.ts';
+import type { PlanRow } from './plans.ts';
 import type { Store } from './port.ts';
 import type { Sealed } from './sealed.ts';
 import { payloadOfAlias } from './sealed-aliases.ts';
 import { type CollectionState, payloadOfAccount, payloadOfCollection } from './sealed-catalog.ts';
 import { payloadOfKey } from './sealed-keys.ts';
+import { payloadOfPlan } from './sealed-plans.ts';
 
 /** A checkpoint as its manifest describes it. */
 export interface CheckpointRow extends CheckpointInfo {
@@ -34,6 +36,7 @@ export type StoredRow = { isInPlace: boolean } & (
   | { kind: 'account'; state: AccountState; row: Sealed<AccountRow> }
   | { kind: 'alias'; row: Sealed<AliasRow> }
   | { kind: 'collection'; state: CollectionState; row: Sealed<CollectionRow> }
+  | { kind: 'plan'; row: Sealed<PlanRow> }
   | { kind: 'API key'; row: Sealed<KeyRow> }
   | { kind: 'audit entry'; row: Sealed<AuditRow> }
   | { kind: 'checkpoint'; row: Sealed<CheckpointRow> }
@@ -111,6 +114,7 @@ function sealsOf({ catalog, apiKeys, audit, checkpoints }: StoreKeys): StoreSeal
     account: ofCatalog,
     alias: ofCatalog,
     collection: ofCatalog,
+    plan: ofCatalog,
     'API key': new Seals(apiKeys),
     'audit entry': new Seals(audit),
     checkpoint: new Seals(checkpoints),
@@ -125,6 +129,8 @@ function payloadOfRow(stored: StoredRow): MacPayload {
       return payloadOfAlias(stored.row);
     case 'collection':
       return payloadOfCollection(stored.row, stored.state);
+    case 'plan':
+      return payloadOfPlan(stored.row);
     case 'API key':
       return payloadOfKey(stored.row);
     case 'audit entry':

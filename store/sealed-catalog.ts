@@ -151,6 +151,10 @@ export class SealedCatalog implements Catalog {
     }
   }
 
+  hasAccountOfPlan(plan: AccountRow['plan']): Promise<boolean> {
+    return this.#stored.hasAccountOfPlan(plan);
+  }
+
   async deleteAccount(id: AccountId): Promise<boolean> {
     for (;;) {
       const found = await this.#stored.getAccount(id);

@@ -1,4 +1,4 @@
-import { Argument, Command, Option } from 'commander';
+import { Command } from 'commander';
 import type { Api } from '../../client/index.ts';
 import { confirm, YES } from '../confirmation.ts';
 import { examples } from '../option-values.ts';
@@ -11,7 +11,6 @@ import { firstRows, noteMore, type PagingOptions, withPaging } from '../paging.t
 import { inSession } from '../session.ts';
 import { accountKeysCommand } from './account-keys.ts';
 
-const PLANS = ['free', 'pro', 'business', 'enterprise'] as const;
 const COLUMNS = ['id', 'name', 'plan', 'created_at'] as const;
 const USED = ['vector_count', 'collection_count', 'key_count', 'write_count', 'query_count'] as const;
 /** Maximum number of accounts per page when it shows their usage. */
@@ -73,7 +72,7 @@ const createCommand = (): Command =>
   new Command('create')
     .description('create an account and its first key; the secret is shown only this once')
     .argument('<name>', 'its name, for people')
-    .addOption(new Option('--plan <plan>', 'its limits').choices(PLANS).makeOptionMandatory())
+    .requiredOption('--plan <plan>', 'its limits, a plan of provec plans list')
     .addHelpText('after', examples('provec accounts create acme --plan pro'))
     .action(
       inSession(async (session, name: string, { plan }: Api.ChangePlan) => {
@@ -86,7 +85,7 @@ const setPlanCommand = (): Command =>
   new Command('set-plan')
     .description("change an account's plan")
     .argument(...ACCOUNT)
-    .addArgument(new Argument('<plan>', 'its new limits').choices(PLANS))
+    .argument('<plan>', 'its new limits, a plan of provec plans list')
     .addHelpText('after', examples('provec accounts set-plan "$ACCOUNT" business'))
     .action(
       inSession(async (session, id: string, plan: Api.ChangePlan['plan']) => {

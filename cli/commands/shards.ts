@@ -2,10 +2,10 @@ import { Command } from 'commander';
 import type { Api } from '../../client/index.ts';
 import { examples } from '../option-values.ts';
 import { bytesText } from '../output/quantities.ts';
-import { writeError } from '../output/streams.ts';
 import { tableLines } from '../output/table.ts';
 import { firstRows, noteMore, type PagingOptions, withPaging } from '../paging.ts';
 import { inSession } from '../session.ts';
+import { unreachableOf, warnOfUnreachable } from '../unreachable.ts';
 
 const COLUMNS = ['shard', 'collection', 'node', 'state', 'epoch', 'seq', 'records', 'memory', 'copies'];
 
@@ -22,10 +22,9 @@ export const shardsCommand = (): Command =>
         const query = collection === undefined ? {} : { collection };
         const listing = (await session.operator()).listShards(query, session.request);
         const { rows: shards, hasMore, pages } = await firstRows(listing, (page) => page.shards, paging);
-        const silent = pages.flatMap((page) => page.unreachable).map(({ node, error }) => [node, error] as const);
-        const unreachable = [...new Map(silent)].map(([node, error]) => ({ node, error }));
+        const unreachable = unreachableOf(pages);
         await session.print({ shards, unreachable, hasMore }, () => tableLines(COLUMNS, shards.map(shardRow)));
-        for (const { node, error } of unreachable) await writeError(`warning: ${node} could not answer: ${error}`);
+        await warnOfUnreachable(unreachable);
         await noteMore(session, hasMore, 'shards');
       }),
     );

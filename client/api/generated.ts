@@ -19,6 +19,7 @@ export interface ErrorBody {
     | 'VERIFICATION_NOT_FOUND'
     | 'KEY_NOT_FOUND'
     | 'ACCOUNT_NOT_FOUND'
+    | 'PLAN_NOT_FOUND'
     | 'RECORD_NOT_FOUND'
     | 'ROUTE_NOT_FOUND'
     | 'METHOD_NOT_ALLOWED'
@@ -28,6 +29,8 @@ export interface ErrorBody {
     | 'NAME_IS_ALIAS'
     | 'COLLECTION_HAS_ALIAS'
     | 'ALIAS_LIMIT_REACHED'
+    | 'PLAN_IN_USE'
+    | 'PLANS_LIMIT_REACHED'
     | 'LAST_KEY'
     | 'BODY_TOO_LARGE'
     | 'UNSUPPORTED_MEDIA_TYPE'
@@ -259,13 +262,30 @@ export interface CreateKey {
 export interface CreateAccount {
   /** For people. */
   name: string;
-  /** Its limits. */
-  plan: 'free' | 'pro' | 'business' | 'enterprise';
+  /** `free`, `pro`, `business`, `enterprise`, or a plan that the operator made. */
+  plan: string;
 }
 
 export interface ChangePlan {
-  /** Its limits. */
-  plan: 'free' | 'pro' | 'business' | 'enterprise';
+  /** `free`, `pro`, `business`, `enterprise`, or a plan that the operator made. */
+  plan: string;
+}
+
+export interface PutPlan {
+  /** Stored vectors. Null: no limit. */
+  vectors: number | null;
+  /** Records written per month. Null: no limit. */
+  writes: number | null;
+  /** Queries and facets per month. Null: no limit. */
+  queries: number | null;
+  /** Collections. Null: no limit. */
+  collections: number | null;
+  /** API keys. */
+  keys: number;
+  /** Shards of a new collection. Null: no limit. */
+  shards: number | null;
+  /** Whether roots are written to the ledger. */
+  anchoring: boolean;
 }
 
 export interface MoveShard {
@@ -598,8 +618,8 @@ export interface AnchorFault {
 export interface Usage {
   /** UTC month. */
   month: string;
-  /** Its limits. */
-  plan: 'free' | 'pro' | 'business' | 'enterprise';
+  /** `free`, `pro`, `business`, `enterprise`, or a plan that the operator made. */
+  plan: string;
   usage: {
     /** Records upserted this month. */
     write_count: number;
@@ -733,8 +753,8 @@ export interface Account {
   id: string;
   /** Name of the account. */
   name: string;
-  /** Its limits. */
-  plan: 'free' | 'pro' | 'business' | 'enterprise';
+  /** `free`, `pro`, `business`, `enterprise`, or a plan that the operator made. */
+  plan: string;
   /** ISO 8601 UTC. */
   created_at: string;
   usage?: Usage;
@@ -742,8 +762,8 @@ export interface Account {
 
 /** Limits per account; null means none. */
 export interface Plan {
-  /** Its limits. */
-  name: 'free' | 'pro' | 'business' | 'enterprise';
+  /** `free`, `pro`, `business`, `enterprise`, or a plan that the operator made. */
+  name: string;
   /** Stored vectors. */
   vectors: number | null;
   /** Records written per month. */
@@ -753,11 +773,13 @@ export interface Plan {
   /** Collections. */
   collections: number | null;
   /** API keys. */
-  keys: number | null;
+  keys: number;
   /** Shards of a new collection. */
   shards: number | null;
   /** Whether roots are written to the ledger. */
   anchoring: boolean;
+  /** `stored`: by the operator, which takes precedence. `environment`: PROVEC_PLANS. */
+  source: 'stored' | 'environment' | 'built-in';
 }
 
 export interface ShardNode {
@@ -876,6 +898,31 @@ export interface AnchorOverview {
   confirmedAgeSeconds: number | null;
   /** What contradicts what Provec recorded. */
   haltedReason: string | null;
+}
+
+export interface VerificationOverview {
+  /** Opaque id. */
+  id: string;
+  /** `done`: the verdict is in `result`. `failed`: the verification ended without a verdict. */
+  state: 'running' | 'done' | 'failed';
+  progress: {
+    /** Records hashed so far; equals `total` when done. */
+    scanned: number;
+    /** Records in the collection at the start. */
+    total: number;
+  };
+  /** UUID. */
+  collectionId: string;
+  /** `<account id>/<name>` */
+  collection: string;
+  /** ISO 8601 UTC. */
+  startedAt: string;
+  /** Null while it runs. */
+  endedAt: string | null;
+  /** State of the result; null unless it is done. */
+  verdict: 'match' | 'mismatch' | 'pending' | 'unreachable' | 'none' | 'not_anchored';
+  /** Why it failed; null unless it did. */
+  error: string | null;
 }
 
 export interface Backup {
@@ -1112,6 +1159,10 @@ export type DeleteAccountResult = { deleted: true };
 
 export type ListPlansResult = { plans: Array<Plan> };
 
+export type PutPlanResult = { plan: Plan };
+
+export type DeletePlanResult = { deleted: true };
+
 export interface ListAccountKeysResult {
   keys: Array<ApiKey>;
   /** Cursor of the next page; absent on the last page. */
@@ -1177,6 +1228,19 @@ export interface ListAllAnchorsResult {
   nextCursor?: string;
 }
 
+export interface ListAllVerificationsResult {
+  verifications: Array<VerificationOverview>;
+  /** Nodes that did not answer, so that what only they can report is missing. */
+  unreachable: Array<{
+    /** Name of the node. */
+    node: string;
+    /** Why it did not answer. */
+    error: string;
+  }>;
+  /** Cursor of the next page; absent on the last page. */
+  nextCursor?: string;
+}
+
 export interface ResumeAnchoringResult {
   /** UUID. */
   collectionId: string;
@@ -1236,6 +1300,8 @@ export interface ListAnchorsParams {
 export type ListAuditEntriesParams = ListAnchorsParams;
 
 export type ListAllCollectionsParams = ListAnchorsParams;
+
+export type ListAllVerificationsParams = ListAnchorsParams;
 
 export type ListBackupsParams = ListAnchorsParams;
 
@@ -1390,6 +1456,23 @@ export interface Operations {
   };
   /** List the plans with their limits */
   listPlans: { result: ListPlansResult };
+  /** Create a plan, or change its limits */
+  putPlan: {
+    path: {
+      /** Name of the plan. */
+      plan: string;
+    };
+    body: PutPlan;
+    result: PutPlanResult;
+  };
+  /** Delete a stored plan */
+  deletePlan: {
+    path: {
+      /** Name of the plan. */
+      plan: string;
+    };
+    result: DeletePlanResult;
+  };
   /** List an account's keys, newest first, without their secrets */
   listAccountKeys: {
     path: {
@@ -1445,6 +1528,8 @@ export interface Operations {
   listAllCollections: { query: ListAllCollectionsParams; result: ListAllCollectionsResult };
   /** List what is on the ledger, and what waits */
   listAllAnchors: { query: ListAllAnchorsParams; result: ListAllAnchorsResult };
+  /** List the background verifications of all accounts */
+  listAllVerifications: { query: ListAllVerificationsParams; result: ListAllVerificationsResult };
   /** Accept the content of a halted collection, and anchor it */
   resumeAnchoring: {
     path: {
@@ -1501,6 +1586,8 @@ export const ROUTES = {
   changePlan: { method: 'PATCH', path: '/admin/accounts/{id}' },
   deleteAccount: { method: 'DELETE', path: '/admin/accounts/{id}' },
   listPlans: { method: 'GET', path: '/admin/plans' },
+  putPlan: { method: 'PUT', path: '/admin/plans/{plan}' },
+  deletePlan: { method: 'DELETE', path: '/admin/plans/{plan}' },
   listAccountKeys: { method: 'GET', path: '/admin/accounts/{id}/keys' },
   createAccountKey: { method: 'POST', path: '/admin/accounts/{id}/keys' },
   revokeAccountKey: { method: 'DELETE', path: '/admin/accounts/{id}/keys/{key}' },
@@ -1511,6 +1598,7 @@ export const ROUTES = {
   moveShard: { method: 'POST', path: '/admin/shards/{shard}/move' },
   listAllCollections: { method: 'GET', path: '/admin/collections' },
   listAllAnchors: { method: 'GET', path: '/admin/anchors' },
+  listAllVerifications: { method: 'GET', path: '/admin/verifications' },
   resumeAnchoring: { method: 'POST', path: '/admin/anchors/{collection}/resume' },
   startBackup: { method: 'POST', path: '/admin/backups' },
   listBackups: { method: 'GET', path: '/admin/backups' },
@@ -1529,6 +1617,7 @@ export const ONCE: ReadonlySet<keyof Operations> = new Set([
   'createKey',
   'revokeKey',
   'createAccount',
+  'deletePlan',
   'deleteAccount',
   'createAccountKey',
   'revokeAccountKey',

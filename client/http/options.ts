@@ -5,8 +5,9 @@ export interface ClientOptions {
   url: string;
   apiKey: string;
   /**
-   * Timeout of each attempt in ms, `Infinity` for none. By default 90,000, for `verify` 280,000,
-   * and for imports none. The timeout of an export ends when its answer begins.
+   * Timeout of each attempt in ms, `Infinity` for none. By default 90,000, for `verify`,
+   * `moveShard` and `resumeAnchoring` 280,000, for `drainNode` 120,000, and for imports none. The
+   * timeout of an export ends when its answer begins.
    */
   timeoutMs?: number;
   /** Time in ms from the first failure of a call to its last retry; 60,000 by default. */

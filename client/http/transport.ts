@@ -18,6 +18,7 @@ import {
 } from './options.ts';
 import { Retries, TIMER_MAX_MS, waitUnlessAborted } from './retry.ts';
 import { assertAnswer } from './shape.ts';
+import { defaultTimeoutMs } from './timeouts.ts';
 import { consoleWarnings, warningsIn } from './warnings.ts';
 
 export type OperationId = keyof Operations;
@@ -49,9 +50,6 @@ interface RequestParts {
   raw?: RawBody;
 }
 
-const TIMEOUT_MS = 90_000;
-/** Exceptions to TIMEOUT_MS. Node's `fetch` waits at most 300,000 ms for an answer. */
-const TIMEOUTS_MS: { readonly [K in OperationId]?: number } = { verifyCollection: 280_000, importRecords: Infinity };
 const ANSWER_MAX_BYTES = 256 * 1024 * 1024;
 const ERROR_MAX_BYTES = 1024 * 1024;
 const JSON_TYPE = 'application/json';
@@ -130,7 +128,7 @@ export class Transport {
     assertOptions(options);
     const [url, init] = this.#request(operation, parts);
     const { signal, timeoutMs, retryForMs = this.#options.retryForMs, maxRetries = this.#options.maxRetries } = options;
-    const limitMs = timeoutMs ?? this.#options.timeoutMs ?? TIMEOUTS_MS[operation] ?? TIMEOUT_MS;
+    const limitMs = timeoutMs ?? this.#options.timeoutMs ?? defaultTimeoutMs(operation);
     const { maxRetryAfterMs } = this.#options;
     const isRepeatable = parts.raw?.isRepeatable !== false;
     const retries = new Retries(operation, isRepeatable, { retryForMs, maxRetries, maxRetryAfterMs });

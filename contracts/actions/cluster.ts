@@ -2,7 +2,7 @@ import type { AccountId, CollectionId } from '../../lib/ids.ts';
 import type { ShardKey } from '../../lib/shard/key.ts';
 import type { OutboxState } from '../../store/anchors.ts';
 import type { LedgerInfo } from './anchoring.ts';
-import type { VerifyResult } from './verification.ts';
+import type { VerificationOverview, VerifyResult } from './verification.ts';
 
 /** Rows of a page of a long table. */
 export const TABLE_PAGE = { maximum: 1_000, default: 100 } as const;
@@ -166,6 +166,11 @@ export interface ClusterActions {
     result: TablePage<ShardStatus> & { unreachable: Unreachable[] };
   };
   'cluster.collections': { params: RowRange; result: TablePage<CollectionInCluster> & { unreachable: Unreachable[] } };
+  /** Returns background verifications of all accounts, running ones first, then the newest. */
+  'cluster.verifications': {
+    params: RowRange;
+    result: TablePage<VerificationOverview> & { unreachable: Unreachable[] };
+  };
   /** `standing` filters by state; default: all collections. */
   'cluster.anchors': {
     params: RowRange & { standing?: Exclude<OutboxState, 'settled'> };

@@ -35,8 +35,15 @@ export interface AccountView {
 }
 
 /** A plan with its limits per account; null means none. */
-interface PlanView extends PlanLimits {
+export interface PlanView extends PlanLimits {
   name: PlanName;
+  /** `stored`: by the operator. `environment`: PROVEC_PLANS. */
+  source: 'stored' | 'environment' | 'built-in';
+}
+
+/** Event `keys.planChanged`, broadcast after a plan got other limits. */
+export interface PlanChanged {
+  plan: PlanName;
 }
 
 /**
@@ -71,8 +78,15 @@ export interface KeysActions {
   'keys.revoke': { params: { accountId: AccountId; id: string }; result: { revoked: true } };
   /** Returns the account's cached plan; plan changes invalidate it. Throws ACCOUNT_NOT_FOUND. */
   'keys.plan': { params: { accountId: AccountId }; result: PlanName };
-  /** Returns every plan with its limits. */
+  /** Returns every plan with its limits, built-in ones first, others by name. */
   'keys.plans': { params: Record<string, never>; result: { plans: PlanView[] } };
+  /** Creates a plan, or changes its limits. Throws PLANS_LIMIT_REACHED. */
+  'keys.putPlan': { params: PlanLimits & { plan: PlanName }; result: PlanView };
+  /**
+   * Deletes a stored plan; a built-in one gets its configured limits back. Throws PLAN_NOT_FOUND,
+   * and PLAN_IN_USE while an account has a plan that is not built in.
+   */
+  'keys.deletePlan': { params: { plan: PlanName }; result: { deleted: true } };
   'keys.createAccount': { params: { name: string; plan: PlanName }; result: { account: AccountView; key: KeyView } };
   'keys.accountsPage': { params: { limit: number; cursor?: string }; result: AccountsPage };
   /** Throws ACCOUNT_NOT_FOUND. */

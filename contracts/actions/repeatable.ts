@@ -19,6 +19,7 @@ const REPEATABLE: readonly ActionName[] = [
   'cluster.shards',
   'cluster.collections',
   'cluster.anchors',
+  'cluster.verifications',
   'collections.list',
   'collections.get',
   'collections.getAlias',
@@ -40,6 +41,7 @@ const REPEATABLE: readonly ActionName[] = [
   'keys.authenticate',
   'keys.page',
   'keys.plan',
+  'keys.plans',
   'keys.accountsPage',
   'metering.usage',
   'metering.takeQuery',
@@ -49,6 +51,7 @@ const REPEATABLE: readonly ActionName[] = [
   'verification.verify',
   'verification.begin',
   'verification.get',
+  'verification.list',
 ];
 
 export const isRepeatable = (action: string): boolean => (REPEATABLE as readonly string[]).includes(action);

@@ -37,6 +37,21 @@ export interface Verification {
   error?: { code: ErrorCode; message: string };
 }
 
+/** A background verification as an operator sees it: whose, since when, and its outcome. */
+export interface VerificationOverview extends Pick<Verification, 'id' | 'state' | 'progress'> {
+  collectionId: CollectionId;
+  /** `<account id>/<name>` */
+  collection: string;
+  /** ISO 8601 UTC. */
+  startedAt: string;
+  /** ISO 8601 UTC; null while it runs. */
+  endedAt: string | null;
+  /** State of the result; null unless it is done. */
+  verdict: VerifyState | null;
+  /** Why it failed; null unless it did. */
+  error: string | null;
+}
+
 interface VerifyTarget {
   accountId: AccountId;
   name: string;
@@ -55,4 +70,6 @@ export interface VerificationActions {
   'verification.run': { params: { collection: CollectionRow }; result: Verification };
   /** Returns the called node's verification with that id, or its running one if no id is given. */
   'verification.find': { params: { collectionId: CollectionId; id?: string }; result: Verification | null };
+  /** Returns the called node's running verifications, and the newest ones that ended. */
+  'verification.list': { params: Record<string, never>; result: VerificationOverview[] };
 }

@@ -1,9 +1,9 @@
 import { invalidArgument } from '../../lib/errors.ts';
 import type { Limits } from '../../lib/limits.ts';
-import { PLAN_NAMES } from '../../lib/plans.ts';
+import { isPlanName, KEYS_MAX, PLAN_NAME_PATTERN, PLAN_NAMES, type PlanName } from '../../lib/plans.ts';
 import { invalidValue } from '../../lib/records/fields.ts';
 import { SCOPES } from '../../store/keys.ts';
-import { choiceField, choicesField, type Field, flagField, label, optionalField } from './field.ts';
+import { choiceField, choicesField, type Field, flagField, integerField, label, optionalField } from './field.ts';
 import { RequestKind } from './request.ts';
 
 const TIME =
@@ -42,7 +42,51 @@ const expiry: Field<string | null> = {
   },
 };
 
-export const plan = choiceField('Its limits.', PLAN_NAMES);
+/** Schema of a plan's name. */
+export const planSchema = {
+  type: 'string',
+  description: `\`${PLAN_NAMES.join('`, `')}\`, or a plan that the operator made.`,
+  pattern: PLAN_NAME_PATTERN,
+};
+
+/** The name of a plan; with `plans` in the context, of one of these. */
+const plan: Field<PlanName> = {
+  schema: planSchema,
+  decode(value, path, { plans }) {
+    if (plans !== undefined) return choiceField('', plans).decode(value, path, {});
+    if (isPlanName(value)) return value;
+    throw invalidArgument(path, `the name of a plan, such as ${PLAN_NAMES.join(', ')}`, value);
+  },
+};
+
+/** Returns the name that a path gives to a plan. Throws INVALID_ARGUMENT. */
+export function planName(name: string): PlanName {
+  if (isPlanName(name)) return name;
+  throw invalidArgument('plan', '1 to 40 characters of a-z 0-9 _ - that begin with a letter or digit', name);
+}
+
+/** A limit; null for none. */
+function limitField(description: string, max = Number.MAX_SAFE_INTEGER): Field<number | null> {
+  return {
+    schema: { type: ['integer', 'null'], description, minimum: 0, maximum: max },
+    decode(value, path) {
+      const isLimit = Number.isInteger(value) && (value as number) >= 0 && (value as number) <= max;
+      if (value === null || isLimit) return value as number | null;
+      throw invalidArgument(path, `a whole number from 0 to ${max.toLocaleString('en')}, or null for no limit`, value);
+    },
+  };
+}
+
+const planLimits = ({ shardsMax }: Limits) => ({
+  vectors: limitField('Stored vectors. Null: no limit.'),
+  writes: limitField('Records written per month. Null: no limit.'),
+  queries: limitField('Queries and facets per month. Null: no limit.'),
+  collections: limitField('Collections. Null: no limit.'),
+  keys: integerField('API keys.', 1, KEYS_MAX),
+  shards: limitField('Shards of a new collection. Null: no limit.', shardsMax),
+  anchoring: flagField('Whether roots are written to the ledger.'),
+});
+
 export const scopes = choicesField(
   'What the key may do. No scope implies another. The answer to a change by filter says how many records match, even if the key may not read them.',
   SCOPES,
@@ -61,14 +105,15 @@ const withoutSecrets = flagField('Whether to leave out the keypair and the secre
 const NODE_NAME_MAX_CHARS = 255;
 
 /** Bodies of requests on accounts, keys and, for operators, shards. */
-export const accountRequests = ({ accountNameMaxChars, keyNameMaxChars }: Limits) => ({
+export const accountRequests = (limits: Limits) => ({
   createKey: new RequestKind({
-    name: label('For people.', keyNameMaxChars),
+    name: label('For people.', limits.keyNameMaxChars),
     scopes: optionalField(scopes, [...SCOPES]),
     expires_at: optionalField(expiry, null),
   }),
-  createAccount: new RequestKind({ name: label('For people.', accountNameMaxChars), plan }),
+  createAccount: new RequestKind({ name: label('For people.', limits.accountNameMaxChars), plan }),
   changePlan: new RequestKind({ plan }),
+  putPlan: new RequestKind(planLimits(limits)),
   startBackup: new RequestKind({ name: optionalField(backupName), withoutSecrets: optionalField(withoutSecrets) }),
   moveShard: new RequestKind({ node: label('Node that takes the shard.', NODE_NAME_MAX_CHARS) }),
 });

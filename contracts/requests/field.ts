@@ -17,6 +17,8 @@ export interface DecodeContext {
   shape?: { dimensions: number; metric: Metric } | null;
   /** Current time, for requests with times. */
   wallMs?: number;
+  /** Names of all plans, for requests that name one. */
+  plans?: readonly string[];
   /** Minimum number of records in a write; default: 1. */
   recordsMin?: number;
 }

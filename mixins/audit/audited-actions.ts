@@ -2,6 +2,7 @@ import type { ActionName, Actions } from '../../contracts/actions/call.ts';
 import type { CollectionView } from '../../contracts/actions/collections.ts';
 import { readTags, type Tags } from '../../contracts/requests/tags.ts';
 import type { AccountId } from '../../lib/ids.ts';
+import { readPlanLimits } from '../../lib/plans.ts';
 import type { CollectionRow } from '../../store/catalog.ts';
 import type { Store } from '../../store/port.ts';
 
@@ -28,6 +29,13 @@ const noAccount = (): null => null;
 async function accountBefore({ catalog }: Store, { id }: { id: AccountId }): Promise<object | null> {
   const row = await catalog.getAccount(id);
   return row && { name: row.name, plan: row.plan };
+}
+
+const PLAN_LIMITS = ['vectors', 'writes', 'queries', 'collections', 'keys', 'shards', 'anchoring'] as const;
+
+async function planBefore({ plans }: Store, { plan }: Params<'keys.deletePlan'>): Promise<object | null> {
+  const row = await plans.find(plan);
+  return row && readPlanLimits(row.limits);
 }
 
 async function keyBefore({ keys }: Store, { accountId, id }: Params<'keys.revoke'>): Promise<object | null> {
@@ -96,6 +104,21 @@ export const AUDITED_ACTIONS: { readonly [A in ActionName]?: AuditedAction<A> } 
     asked: ['plan'],
     before: accountBefore,
     after: ({ plan }) => ({ plan }),
+  },
+  'keys.putPlan': {
+    name: 'plan.set',
+    accountId: noAccount,
+    target: ({ plan }) => plan,
+    asked: PLAN_LIMITS,
+    before: planBefore,
+    after: ({ name: _, source: __, ...limits }) => limits,
+  },
+  'keys.deletePlan': {
+    name: 'plan.delete',
+    freesSpace: true,
+    accountId: noAccount,
+    target: ({ plan }) => plan,
+    before: planBefore,
   },
   'keys.deleteAccount': {
     name: 'account.delete',

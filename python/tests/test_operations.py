@@ -245,8 +245,12 @@ def test_operator(operator: ProvecOperator, service: Service) -> None:
     with Provec(service.url, made["key"]["secret"]) as guest:
         assert list(guest.list_collections()) == []
     assert operator.change_plan(made["account"]["id"], "pro")["plan"] == "pro"
-    assert [plan["vectors"] for plan in operator.list_plans()][-1] is None
+    assert [plan["vectors"] for plan in operator.list_plans()][3] is None
     account = made["account"]["id"]
+    limits = {"vectors": 7, "writes": None, "queries": None, "collections": 1, "shards": 1}
+    plan = operator.put_plan("py-guests", **limits, keys=3, anchoring=False)
+    assert (plan["vectors"], plan["writes"], plan["source"]) == (7, None, "stored")
+    operator.delete_plan("py-guests")
     assert account in [found["id"] for found in operator.list_accounts(usage=True)]
     assert operator.get_account(account)["usage"]["usage"]["key_count"] == 1
     replacement = operator.create_key(account, "replacement")
@@ -266,6 +270,7 @@ def test_operator_of_a_cluster(operator: ProvecOperator) -> None:
     (shard,) = operator.list_shards(collection=collection["id"])
     assert (shard["shard"], shard["node"]) == (f"{collection['id']}.0", node["node"])
     assert collection["id"] in [each["collectionId"] for each in operator.list_anchors()]
+    assert all(each["id"] for each in operator.list_verifications())
     ledger = operator.get_ledger(collection["id"])
     assert ledger["account"]["collectionId"] == collection["id"]
     for command in (
@@ -312,6 +317,7 @@ BODIES = {
     "PutAlias": Provec.put_alias,
     "CreateAccount": ProvecOperator.create_account,
     "ChangePlan": ProvecOperator.change_plan,
+    "PutPlan": ProvecOperator.put_plan,
     "MoveShard": ProvecOperator.move_shard,
     "StartBackup": ProvecOperator.start_backup,
 }

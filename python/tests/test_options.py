@@ -88,3 +88,23 @@ def test_takes_what_is_valid(value: float) -> None:
     client = Provec("https://x:8443/below/", "k", timeout=value, **options)
     assert client.collection("notes").count() == 1
     assert seen == [value if value < 1e9 else None]
+
+
+def test_waits_longer_for_a_command_than_the_service() -> None:
+    waited: dict[str, float] = {}
+
+    def handle(request: httpx.Request) -> httpx.Response:
+        waited[request.url.path.rpartition("/")[2]] = request.extensions["timeout"]["read"]
+        answer = {"shard": "c.0", "node": "n", "previousNode": None, "left": 0, "collectionId": "c"}
+        return httpx.Response(200, json=answer)
+
+    client = httpx.Client(transport=httpx.MockTransport(handle))
+    operator = ProvecOperator("http://x", "k", http_client=client)
+    operator.move_shard("c.0", "n")
+    operator.drain_node("n")
+    operator.resume_anchoring("c")
+    # The gateway's own limits in seconds (services/gateway/operator-routes.ts).
+    limits = {"move": 240, "drain": 90, "resume": 240}
+    assert {name: waited[name] > limit for name, limit in limits.items()} == dict.fromkeys(
+        limits, True
+    )

@@ -32,6 +32,15 @@ def answering(content: bytes, status: int = 200, media_type: str = NDJSON) -> ht
     return httpx.Client(transport=httpx.MockTransport(lambda _: answer))
 
 
+LIMITS = {
+    "vectors": 1,
+    "writes": 1,
+    "queries": 1,
+    "collections": 1,
+    "keys": 1,
+    "shards": 1,
+    "anchoring": True,
+}
 provec = Provec("http://x", "k", http_client=answering(b"{}"))
 operator = ProvecOperator("http://x", "k", http_client=answering(b"{}"))
 notes = provec.collection("notes")
@@ -71,6 +80,8 @@ CALLS: dict[str, Callable[[], object]] = {
     "createAccount": lambda: operator.create_account("a", "free"),
     "listAccounts": lambda: list(operator.list_accounts()),
     "listPlans": lambda: operator.list_plans(),
+    "putPlan": lambda: operator.put_plan("a", **LIMITS),
+    "deletePlan": lambda: operator.delete_plan("a"),
     "changePlan": lambda: operator.change_plan("a", "free"),
     "deleteAccount": lambda: operator.delete_account("a"),
     "getAccount": lambda: operator.get_account("a"),
@@ -84,6 +95,7 @@ CALLS: dict[str, Callable[[], object]] = {
     "moveShard": lambda: operator.move_shard("c.0", "n"),
     "listAllCollections": lambda: list(operator.list_collections()),
     "listAllAnchors": lambda: list(operator.list_anchors()),
+    "listAllVerifications": lambda: list(operator.list_verifications()),
     "resumeAnchoring": lambda: operator.resume_anchoring("c"),
     "startBackup": lambda: operator.start_backup(),
     "listBackups": lambda: list(operator.list_backups()),

@@ -1,7 +1,8 @@
-import type { Plans } from '../../lib/plans.ts';
+import { isBuiltInPlan, type PlanName, type Plans, readPlanLimits } from '../../lib/plans.ts';
 import type { StoreKeys } from '../../lib/secret/keyring.ts';
 import { parseShardKey, shardKey } from '../../lib/shard/key.ts';
 import type { AccountRow, CollectionRow } from '../../store/catalog.ts';
+import type { PlanRow } from '../../store/plans.ts';
 import { isPossibleRow } from '../../store/possible-rows.ts';
 import { auditSeals, type TrustPolicy } from '../../store/resealer.ts';
 import { RowSeals, type StoreToReseal } from '../../store/resealing.ts';
@@ -48,6 +49,7 @@ export interface CollectionVerdict {
  */
 export class LostSecret {
   readonly #options: LostSecretOptions;
+  readonly #plans = new Map<PlanName, PlanRow>();
   readonly #accounts = new Map<string, AccountRow>();
   readonly #found = new Map<string, Found>();
 
@@ -64,15 +66,16 @@ export class LostSecret {
   }
 
   /**
-   * Trusts live accounts and collections, aliases and logs, and API keys if the operator asked for
-   * it. Never trusts a row that marks a collection as dropped or an account as being deleted: a
-   * forged one would get data removed.
+   * Trusts live accounts and collections, plans, aliases and logs, and API keys if the operator
+   * asked for it. Never trusts a row that marks a collection as dropped or an account as being
+   * deleted: a forged one would get data removed.
    */
   get policy(): TrustPolicy {
     const { keepKeys } = this.#options;
     return {
       row: (stored) =>
         ((stored.kind === 'account' || stored.kind === 'collection') && stored.state === 'live') ||
+        stored.kind === 'plan' ||
         stored.kind === 'alias' ||
         (stored.kind === 'API key' && keepKeys),
       log: (collectionId) => this.#found.has(collectionId),
@@ -83,6 +86,11 @@ export class LostSecret {
   get neverSealed(): Kind[] {
     const always: Kind[] = ['checkpoint', 'audit entry'];
     return this.#options.keepKeys ? always : [...always, 'API key'];
+  }
+
+  /** Plans in the store, for the operator to check. */
+  get plans(): PlanRow[] {
+    return [...this.#plans.values()];
   }
 
   /** Accounts for the operator to check: the ledger does not cover them. */
@@ -129,6 +137,7 @@ export class LostSecret {
       for (const stored of rows) {
         if (!isPossibleRow(stored)) continue;
         const { seal: _, ...row } = stored.row;
+        if (stored.kind === 'plan') this.#plans.set(stored.row.name, row as PlanRow);
         if (stored.kind === 'account' && stored.state === 'live') this.#accounts.set(stored.row.id, row as AccountRow);
         if (stored.kind !== 'collection' || stored.state !== 'live') continue;
         const isUnsealed = seals.state(stored) === 'none';
@@ -149,11 +158,18 @@ export class LostSecret {
   }
 
   async #isAnchored({ id, accountId }: CollectionRow): Promise<boolean> {
-    const { store, plans, isLedgerOn } = this.#options;
+    const { store, isLedgerOn } = this.#options;
     if (!isLedgerOn) return false;
     const account = this.#accounts.get(accountId);
     // Nothing vouches for the plan, but an outbox row shows that the collection was anchored.
-    return (account !== undefined && plans[account.plan].anchoring) || (await store.anchors.get(id)) !== null;
+    return (account !== undefined && this.#hasAnchoring(account.plan)) || (await store.anchors.get(id)) !== null;
+  }
+
+  /** A plan of which nothing is known counts as one with anchoring. */
+  #hasAnchoring(plan: PlanName): boolean {
+    const stored = this.#plans.get(plan);
+    if (stored !== undefined) return readPlanLimits(stored.limits)?.anchoring ?? true;
+    return isBuiltInPlan(plan) ? this.#options.plans[plan].anchoring : true;
   }
 }
 

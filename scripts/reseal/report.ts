@@ -1,3 +1,4 @@
+import { readPlanLimits } from '../../lib/plans.ts';
 import type { LogFindings } from '../../store/log-resealing.ts';
 import type { SealFinding } from '../../store/resealer.ts';
 import type { StoredRow } from '../../store/resealing.ts';
@@ -5,9 +6,10 @@ import type { StoredRow } from '../../store/resealing.ts';
 /** Number of findings of one kind, by state. */
 type Count = Omit<LogFindings, 'refusedSeqs'>;
 
-const KINDS = ['account', 'collection', 'alias', 'API key', 'audit entry', 'checkpoint', 'log'] as const;
+const KINDS = ['plan', 'account', 'collection', 'alias', 'API key', 'audit entry', 'checkpoint', 'log'] as const;
 export type Kind = (typeof KINDS)[number];
 const PLURALS = {
+  plan: 'plans',
   account: 'accounts',
   collection: 'collections',
   alias: 'aliases',
@@ -99,6 +101,13 @@ export function describeRow(stored: StoredRow): string {
       const { id, accountId, name, dimensions, metric, shards, createdAt } = stored.row;
       const what = stored.state === 'live' ? 'collection' : 'dropped collection';
       return `${what} ${quoteValue(id)} of account ${quoteValue(accountId)} name ${quoteValue(name)} dimensions ${quoteValue(dimensions)} metric ${quoteValue(metric)} shards ${quoteValue(shards)} created ${quoteValue(createdAt)}`;
+    }
+    case 'plan': {
+      const limits = Object.entries(readPlanLimits(stored.row.limits) ?? {});
+      return [
+        `plan ${quoteValue(stored.row.name)}`,
+        ...limits.map(([name, limit]) => `${name} ${limit ?? 'unlimited'}`),
+      ].join(' ');
     }
     case 'API key': {
       const { id, accountId, name, prefix, scopes, createdAt } = stored.row;

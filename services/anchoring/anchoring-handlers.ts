@@ -154,6 +154,12 @@ export class AnchoringHandlers {
     });
   }
 
+  /** Anchors the collections of every account in the background, after a plan changed. */
+  takeUpAll(): void {
+    this.#runtime.plans.forget();
+    this.#running?.anchoring.takeUpAll();
+  }
+
   /** Throws ConfigError if there is no keypair to sign with. */
   async start(): Promise<void> {
     if (this.#runtime.config.ledger === 'on') await this.#startSigning();
@@ -177,7 +183,7 @@ export class AnchoringHandlers {
   }
 
   async #startSigning(): Promise<void> {
-    const { config, store, clock, log } = this.#runtime;
+    const { store, plans, clock, log } = this.#runtime;
     const broker = this.#broker();
     const monotonicMs = () => clock.monotonicMs();
     const authority = await openAuthority(this.#keypairFile, await this.#mayCreateKeypair(), log);
@@ -192,7 +198,7 @@ export class AnchoringHandlers {
     const anchoring = new Anchoring({
       ledger,
       store: { ...store, anchors },
-      plans: config.plans,
+      plans,
       clock,
       log,
       isShared: broker.transit !== undefined && broker.transit !== null,

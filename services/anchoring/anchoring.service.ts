@@ -45,6 +45,7 @@ export default function anchoringService(runtime: Runtime, embedded: EmbeddedLed
       'keys.changed': ({ params: { accountId, what } }: Context<KeysChanged>): void => {
         if (what === 'plan') anchoring.takeUpAccount(accountId);
       },
+      'keys.planChanged': () => anchoring.takeUpAll(),
     },
     created() {
       broker = this.broker;

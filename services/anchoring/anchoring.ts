@@ -68,6 +68,11 @@ export class Anchoring {
     return this.#catchUp.account(accountId);
   }
 
+  /** The same for the collections of every account, in the background. */
+  takeUpAll(): void {
+    this.#catchUp.again();
+  }
+
   /** Stops without waiting for the ledger. The next start or another instance continues. */
   async stop(): Promise<void> {
     this.#stopped.abort();

@@ -1,8 +1,8 @@
 import type { Logger } from 'pino';
 import type { CollectionId } from '../../lib/ids.ts';
-import type { Plans } from '../../lib/plans.ts';
 import type { Cut, ShardHead } from '../../lib/shard/head.ts';
 import type { Clock } from '../../lib/time/clock.ts';
+import type { PlanBook } from '../../process/plan-book.ts';
 import type { CollectionRow } from '../../store/catalog.ts';
 import type { Store } from '../../store/port.ts';
 import type { LedgerClient } from './ledger/ledger-client.ts';
@@ -15,7 +15,7 @@ export type OutboxStep = 'signed' | 'persisted' | 'sent' | 'confirmed';
 export interface AnchoringOptions {
   ledger: LedgerClient;
   store: Store;
-  plans: Plans;
+  plans: Pick<PlanBook, 'isAnchored'>;
   clock: Clock;
   log: Logger;
   /** True if other instances may use the same store. */

@@ -13,6 +13,7 @@ import { anchorTable, listCollections } from './collection-table.ts';
 import { type KnownNode, nodeTable } from './node-table.ts';
 import { recordRestore } from './restored-backup.ts';
 import { shardTable } from './shard-table.ts';
+import { listVerifications } from './verification-table.ts';
 
 type Params<A extends keyof ClusterActions> = ClusterActions[A]['params'];
 type Result<A extends keyof ClusterActions> = Promise<Actions[A]['result']>;
@@ -39,6 +40,11 @@ function knownNodes(broker: ServiceBroker): KnownNode[] {
   }));
 }
 
+function nodesWith(broker: ServiceBroker, service: string): string[] {
+  const able = knownNodes(broker).filter(({ available, services }) => available && services.includes(service));
+  return able.map(({ node }) => node);
+}
+
 const REFERENCE = { type: 'string', min: 1, max: 1_024 } as const;
 const OPTIONAL_REFERENCE = { ...REFERENCE, optional: true } as const;
 const SLICE = {
@@ -53,10 +59,7 @@ export default function clusterService(runtime: Runtime): ServiceSchema {
   const backups = new BackupFolder(config.backupDir);
   let broker: ServiceBroker;
   let steering: ClusterOperations;
-  const shardNodes = (): string[] =>
-    knownNodes(broker).flatMap(({ node, available, services }) =>
-      available && services.includes('shards') ? [node] : [],
-    );
+  const shardNodes = (): string[] => nodesWith(broker, 'shards');
 
   /** Defines an action without a timeout. The calls that it makes have timeouts. */
   function checkedAction<A extends keyof ClusterActions>(
@@ -87,6 +90,9 @@ export default function clusterService(runtime: Runtime): ServiceSchema {
       }),
       collections: checkedAction<'cluster.collections'>(SLICE, (params) =>
         listCollections(broker, store, shardNodes(), params),
+      ),
+      verifications: checkedAction<'cluster.verifications'>(SLICE, (params) =>
+        listVerifications(broker, nodesWith(broker, 'verification'), params),
       ),
       anchors: checkedAction<'cluster.anchors'>(
         { standing: { type: 'enum', values: ['due', 'halted'], optional: true }, ...SLICE },

@@ -9,7 +9,7 @@ const ASKED_AT_ONCE = 16;
 /** A node's answer, or a short error. */
 export type NodeAnswer<T> = { answer: T; error: null } | { answer: null; error: string };
 
-type StatsAction = 'shards.stats' | 'shards.held';
+type StatsAction = 'shards.stats' | 'shards.held' | 'verification.list';
 
 /** Asks nodes for their stats, a few at a time. Errors affect only a node's own row. */
 export async function askNodes<Q extends StatsAction>(

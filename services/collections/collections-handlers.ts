@@ -10,7 +10,6 @@ import { withCollectionName } from '../../lib/shard/shard-unavailable.ts';
 import { shardSpec } from '../../lib/shard/spec.ts';
 import { withTimeLimit } from '../../lib/time/timers.ts';
 import type { Handlers } from '../../mixins/handled-actions.ts';
-import { isAnchoringEnabled } from '../../process/config.ts';
 import type { Runtime } from '../../process/runtime.ts';
 import type { CollectionRow } from '../../store/catalog.ts';
 import { AwaitedShards } from './awaited-shards.ts';
@@ -71,7 +70,7 @@ export class CollectionsHandlers {
   readonly actions: Handlers<'collections'> = {
     create: async (ctx) => {
       const { accountId, ...request } = ctx.params;
-      const plan = this.#runtime.config.plans[await planOf(ctx, accountId)];
+      const plan = await this.#runtime.plans.limitsOf(await planOf(ctx, accountId));
       const creation = await this.#catalog.create(accountId, request, plan);
       if (creation.outcome === 'no account') {
         await this.#removal.clear(creation.row);
@@ -146,7 +145,7 @@ export class CollectionsHandlers {
     proof: (ctx) => {
       const { accountId, id, namespace = '' } = ctx.params;
       return this.#catalog.use(ctx.params, async (row) => {
-        const isAnchored = isAnchoringEnabled(this.#runtime.config, await planOf(ctx, accountId));
+        const isAnchored = await this.#runtime.plans.isAnchored(await planOf(ctx, accountId));
         return proveRecord(ctx, row, { id, namespace }, isAnchored, (shard) => this.#heads.newest(shard));
       });
     },
@@ -173,7 +172,7 @@ export class CollectionsHandlers {
   }
 
   async #detail(ctx: Context<object, object>, row: CollectionRow) {
-    return collectionDetail(ctx, this.#runtime.config, row, await this.#heads.committed(row));
+    return collectionDetail(ctx, this.#runtime.plans, row, await this.#heads.committed(row));
   }
 
   /** Runs a write on a collection and returns its result within the caller's timeout. */

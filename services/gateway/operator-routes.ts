@@ -110,6 +110,16 @@ const ACCOUNT_ROUTES = [
     params: ({ target }) => ({ id: target }),
   }),
   route('GET', '/admin/plans', 'keys.plans', 'operator', { queue: 'perAccount' }),
+  route('PUT', '/admin/plans/{plan}', 'keys.putPlan', 'operator', {
+    queue: 'perAccount',
+    body: 'putPlan',
+    params: ({ body, target }) => ({ ...body, plan: target }),
+    answer: (plan) => ({ plan }),
+  }),
+  route('DELETE', '/admin/plans/{plan}', 'keys.deletePlan', 'operator', {
+    queue: 'perAccount',
+    params: ({ target }) => ({ plan: target }),
+  }),
   route('GET', '/admin/accounts/{id}/keys', 'keys.page', 'operator', {
     queue: 'perAccount',
     query: PAGE,
@@ -181,6 +191,12 @@ const CLUSTER_ROUTES = [
     query: ['state', ...PAGE],
     params: ({ query }) => ({ ...standingOf(query), ...rowsOf(query) }),
     answer: tableAnswer('anchors'),
+  }),
+  route('GET', '/admin/verifications', 'cluster.verifications', 'operator', {
+    queue: 'perAccount',
+    query: PAGE,
+    params: ({ query }) => rowsOf(query),
+    answer: tableAnswer('verifications'),
   }),
   route('POST', '/admin/anchors/{collection}/resume', 'cluster.resume', 'operator', {
     queue: 'perAccount',

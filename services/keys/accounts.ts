@@ -6,10 +6,12 @@ import { notFound, unavailable } from '../../lib/errors.ts';
 import type { AccountId } from '../../lib/ids.ts';
 import type { PlanName } from '../../lib/plans.ts';
 import type { Clock } from '../../lib/time/clock.ts';
+import { ReadCache } from '../../lib/time/read-cache.ts';
 import type { AccountRow, Catalog } from '../../store/catalog.ts';
 import { SCOPES } from '../../store/keys.ts';
 import type { ApiKeys, NewKey } from './api-keys.ts';
-import { ReadCache } from './read-cache.ts';
+import { LATE } from './authenticator.ts';
+import type { PlanCatalog } from './plan-catalog.ts';
 
 /** The key that a new account gets. */
 export const FIRST_KEY: NewKey = { name: 'first key', scopes: [...SCOPES], expiresAt: null };
@@ -21,20 +23,29 @@ const DROP_ROUNDS_MAX = 5;
 export class Accounts {
   readonly #catalog: Catalog;
   readonly #keys: ApiKeys;
+  readonly #plans: Pick<PlanCatalog, 'exists'>;
   readonly #clock: Clock;
   readonly #cache: ReadCache<AccountRow>;
 
-  constructor(catalog: Catalog, keys: ApiKeys, clock: Clock) {
+  constructor(catalog: Catalog, keys: ApiKeys, plans: Pick<PlanCatalog, 'exists'>, clock: Clock) {
     this.#catalog = catalog;
     this.#keys = keys;
+    this.#plans = plans;
     this.#clock = clock;
-    this.#cache = new ReadCache(clock);
+    this.#cache = new ReadCache(clock, LATE);
   }
 
-  /** Creates an account and its first key, which has every scope. */
+  /**
+   * Creates an account and its first key, which has every scope. Throws PLAN_NOT_FOUND if the plan
+   * is deleted meanwhile.
+   */
   async create(name: string, plan: PlanName): Promise<{ account: AccountView; key: KeyView }> {
     const row = newAccount(randomUUID(), name, plan, this.#clock);
     await this.#catalog.createAccount(row);
+    if (!(await this.#plans.exists(plan))) {
+      await this.#catalog.deleteAccount(row.id);
+      throw notFound('PLAN_NOT_FOUND');
+    }
     const key = await this.#keys.create(row.id, FIRST_KEY, null);
     assert(key !== null);
     return { account: viewOf(row), key };
@@ -60,11 +71,14 @@ export class Accounts {
     return row.plan;
   }
 
-  /** Throws ACCOUNT_NOT_FOUND. */
+  /** Throws ACCOUNT_NOT_FOUND, and PLAN_NOT_FOUND if the plan is deleted meanwhile. */
   async setPlan(id: AccountId, plan: PlanName): Promise<AccountView> {
+    const before = await this.get(id);
     const row = await this.#catalog.setPlan(id, plan);
     if (row === null) throw notFound('ACCOUNT_NOT_FOUND');
-    return viewOf(row);
+    if (await this.#plans.exists(plan)) return viewOf(row);
+    await this.#catalog.setPlan(id, before.plan);
+    throw notFound('PLAN_NOT_FOUND');
   }
 
   /**

@@ -2,11 +2,14 @@ import type { Identity } from '../../contracts/actions/keys.ts';
 import { unauthenticated } from '../../lib/errors.ts';
 import type { AccountId } from '../../lib/ids.ts';
 import type { PlanName } from '../../lib/plans.ts';
+import { ReadCache } from '../../lib/time/read-cache.ts';
 import type { Runtime } from '../../process/runtime.ts';
 import type { KeyRow } from '../../store/keys.ts';
 import type { LastUse } from './last-use.ts';
-import { ReadCache } from './read-cache.ts';
 import { isPossibleSecret, secretHash } from './secret.ts';
+
+/** Message for a key that could not be looked up in time. */
+export const LATE = 'The service could not check in time whether the API key is still valid; try again.';
 
 interface KeyOfAccount extends KeyRow {
   plan: PlanName;
@@ -29,7 +32,7 @@ export class Authenticator {
   constructor(runtime: Pick<Runtime, 'store' | 'clock'>, lastUse: LastUse) {
     this.#runtime = runtime;
     this.#lastUse = lastUse;
-    this.#cache = new ReadCache(runtime.clock);
+    this.#cache = new ReadCache(runtime.clock, LATE);
   }
 
   async authenticate(secret: unknown): Promise<Identity> {

@@ -152,7 +152,7 @@ export class MeteringHandlers {
 
   async #allowanceOf(caller: Caller, accountId: AccountId): Promise<Allowance> {
     const plan = await planOf(caller, accountId);
-    return { plan, limits: this.#runtime.config.plans[plan] };
+    return { plan, limits: await this.#runtime.plans.limitsOf(plan) };
   }
 
   async #report(caller: Caller, accountId: AccountId) {

@@ -6,7 +6,7 @@
  * first.
  */
 
-import type { Verification } from '../../contracts/actions/verification.ts';
+import type { Verification, VerificationOverview } from '../../contracts/actions/verification.ts';
 import { FairShares } from '../../lib/admission/fair-share.ts';
 import { itemAt } from '../../lib/checked-access.ts';
 import type { AccountId, CollectionId } from '../../lib/ids.ts';
@@ -18,12 +18,31 @@ import type { CollectionRow } from '../../store/catalog.ts';
 const ENTRY_BYTES = 1_024;
 const SHARE_FACTOR = 2;
 
+type OwnedRow = Pick<CollectionRow, 'id' | 'accountId' | 'name'>;
+
 interface Ended {
   verification: Verification;
+  overview: VerificationOverview;
   collectionId: CollectionId;
   accountId: AccountId;
   endedMs: number;
   bytes: number;
+}
+
+/** When a verification started and ended, in ISO 8601 UTC; null: not yet. */
+export interface VerificationTimes {
+  startedAt: string;
+  endedAt: string | null;
+}
+
+/** Describes a verification to operators. */
+export function overviewOf(
+  { id: collectionId, accountId, name }: OwnedRow,
+  { id, state, progress, result, error }: Verification,
+  times: VerificationTimes,
+): VerificationOverview {
+  const outcome = { verdict: result?.state ?? null, error: error?.message ?? null };
+  return { id, state, progress, collectionId, collection: `${accountId}/${name}`, ...times, ...outcome };
 }
 
 export class EndedVerifications {
@@ -36,7 +55,8 @@ export class EndedVerifications {
     this.#clock = clock;
   }
 
-  add({ id: collectionId, accountId }: Pick<CollectionRow, 'id' | 'accountId'>, verification: Verification): void {
+  add(collection: OwnedRow, verification: Verification, times: VerificationTimes): void {
+    const { id: collectionId, accountId } = collection;
     this.#expire();
     const bytes = ENTRY_BYTES + 2 * JSON.stringify(verification).length;
     const ofCollection = this.#those((kept) => kept.collectionId === collectionId);
@@ -48,11 +68,19 @@ export class EndedVerifications {
     this.#bytes.add(accountId, bytes);
     this.#kept.set(verification.id, {
       verification,
+      overview: overviewOf(collection, verification, times),
       collectionId,
       accountId,
       endedMs: this.#clock.monotonicMs(),
       bytes,
     });
+  }
+
+  /** Returns at most `count`, the last to end first. */
+  newest(count: number): VerificationOverview[] {
+    this.#expire();
+    const kept = [...this.#kept.values()].slice(-count);
+    return kept.map(({ overview }) => overview).reverse();
   }
 
   get(collectionId: CollectionId, id: string): Verification | null {

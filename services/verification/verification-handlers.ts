@@ -47,6 +47,7 @@ export class VerificationHandlers {
       const running = this.#verifications.running(collection.id) ?? (await this.#nodes.running(collection.id));
       return running ?? this.#verifications.begin(collection, total, this.#nodes.newId());
     },
+    list: () => this.#verifications.list(),
     find: ({ params: { collectionId, id } }) =>
       id === undefined ? this.#verifications.running(collectionId) : this.#verifications.find(collectionId, id),
   };

@@ -25,6 +25,7 @@ export default function verificationService(
         begin: NAMED,
         get: { ...NAMED, id: 'string' },
         run: { collection: 'object' },
+        list: {},
         find: { collectionId: 'string', id: { type: 'string', optional: true } },
       },
       // Reading a collection may take long; its calls have timeouts.

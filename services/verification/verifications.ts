@@ -8,28 +8,33 @@
  */
 
 import type { Logger } from 'pino';
-import type { Verification } from '../../contracts/actions/verification.ts';
+import type { Verification, VerificationOverview } from '../../contracts/actions/verification.ts';
 import { toFailure } from '../../contracts/failure.ts';
 import { FairShares } from '../../lib/admission/fair-share.ts';
 import { unavailable } from '../../lib/errors.ts';
 import type { CollectionId } from '../../lib/ids.ts';
 import { INTERNAL_LIMITS } from '../../lib/limits.ts';
+import type { Clock } from '../../lib/time/clock.ts';
 import type { Runtime } from '../../process/runtime.ts';
 import type { CollectionRow } from '../../store/catalog.ts';
-import { EndedVerifications } from './ended-verifications.ts';
+import { EndedVerifications, overviewOf } from './ended-verifications.ts';
 import type { Verifier, VerifierRun } from './verifier.ts';
 
 const SHARE_FACTOR = 2;
+/** Maximum number of ended verifications in a list. */
+const LISTED_ENDED_MAX = 1_000;
 
 interface Running {
   id: string;
   collection: CollectionRow;
   total: number;
+  startedAt: string;
   run: VerifierRun;
 }
 
 export class Verifications {
   readonly #verifier: Pick<Verifier, 'begin'>;
+  readonly #clock: Pick<Clock, 'wallMs'>;
   readonly #log: Logger;
   /** By collection. */
   readonly #running = new Map<string, Running>();
@@ -39,6 +44,7 @@ export class Verifications {
 
   constructor(verifier: Pick<Verifier, 'begin'>, { clock, log }: Pick<Runtime, 'clock' | 'log'>) {
     this.#verifier = verifier;
+    this.#clock = clock;
     this.#log = log;
     this.#ended = new EndedVerifications(clock);
   }
@@ -50,7 +56,7 @@ export class Verifications {
     const { accountId } = collection;
     if (!this.#places.fits(accountId, 1)) throw unavailable('Too many verifications are under way; try again later.');
     this.#places.add(accountId, 1);
-    const begun = { id, collection, total, run: this.#verifier.begin(collection) };
+    const begun = { id, collection, total, startedAt: this.#now(), run: this.#verifier.begin(collection) };
     this.#running.set(collection.id, begun);
     void this.#end(begun);
     return viewOf(begun);
@@ -66,9 +72,21 @@ export class Verifications {
     return running?.id === id ? running : this.#ended.get(collectionId, id);
   }
 
+  /** Returns all that run, and the newest that ended. */
+  list(): VerificationOverview[] {
+    const running = [...this.#running.values()].map((each) =>
+      overviewOf(each.collection, viewOf(each), { startedAt: each.startedAt, endedAt: null }),
+    );
+    return [...running, ...this.#ended.newest(LISTED_ENDED_MAX)];
+  }
+
   /** Failures after this are caused by the stop, so they are not logged. */
   stop(): void {
     this.#isStopped = true;
+  }
+
+  #now(): string {
+    return new Date(this.#clock.wallMs()).toISOString();
   }
 
   async #end(running: Running): Promise<void> {
@@ -76,7 +94,7 @@ export class Verifications {
     const verification = await this.#outcomeOf(running);
     this.#running.delete(collection.id);
     this.#places.add(collection.accountId, -1);
-    this.#ended.add(collection, verification);
+    this.#ended.add(collection, verification, { startedAt: running.startedAt, endedAt: this.#now() });
   }
 
   async #outcomeOf(running: Running): Promise<Verification> {

@@ -18,7 +18,6 @@ import { LEDGER_LAG_MAX_MS } from '../../lib/ledger/lag.ts';
 import { parseStoredId } from '../../lib/records/namespace.ts';
 import type { RecordDifference } from '../../lib/shard/recomputed.ts';
 import { shardSpecs } from '../../lib/shard/spec.ts';
-import { isAnchoringEnabled } from '../../process/config.ts';
 import type { Runtime } from '../../process/runtime.ts';
 import type { AnchorRow } from '../../store/anchors.ts';
 import type { CollectionRow } from '../../store/catalog.ts';
@@ -87,7 +86,7 @@ export class Verifier {
       this.#close(row.id);
       await scan.extend(await this.#heads(row));
       // Read after the scan, which may have taken minutes.
-      const anchored = isAnchoringEnabled(this.#runtime.config, await planOf(this.#caller, row.accountId));
+      const anchored = await this.#runtime.plans.isAnchored(await planOf(this.#caller, row.accountId));
       return await (anchored ? this.#againstLedger(row, scan) : this.#unanchored(row.id, scan));
     } finally {
       await scan.release();

@@ -181,6 +181,10 @@ export class MongoCatalog implements StoredCatalog {
     return pageOf(found.map(accountOf), limit, positionOf);
   }
 
+  async hasAccountOfPlan(plan: string): Promise<boolean> {
+    return (await this.#accounts.findOne({ 'row.plan': plan }, { projection: { _id: 1 } })) !== null;
+  }
+
   async replaceAccount({ id, plan, seal }: Sealed<AccountRow>, before: string): Promise<boolean> {
     const filter = { _id: idPart(id), deleting: { $exists: false }, 'row.seal': before };
     const $set = { 'row.plan': plan, 'row.seal': seal };

@@ -6,6 +6,7 @@ import { FORMAT_ID, formatCollection, readFormat } from './format.ts';
 /** Collections in which any document proves earlier use. */
 const TRACES = [
   'collections',
+  'plans',
   'log',
   'log-parts',
   'log-shards',

@@ -8,6 +8,7 @@ import type { StoredFirstKey } from '../first-key.ts';
 import type { StoredKeys } from '../keys.ts';
 import type { ShardLog } from '../log.ts';
 import type { LeaseStore, OwnerStore } from '../owners.ts';
+import type { StoredPlans } from '../plans.ts';
 import { SHARED_READS } from '../port.ts';
 import type { RecordStore } from '../records.ts';
 import type { UsageStore } from '../usage.ts';
@@ -25,6 +26,7 @@ interface Parts {
   leases: LeaseStore;
   log: ShardLog;
   owners: OwnerStore;
+  plans: StoredPlans;
   records: RecordStore;
   usage: UsageStore;
 }

@@ -25,6 +25,7 @@ import { MongoLog } from './log.ts';
 import { LogRelinking, type LogRelinkingOptions } from './log-relinking.ts';
 import { type LogShardDocument, LogShards } from './log-shards.ts';
 import { mongoLeases } from './owners.ts';
+import type { PlanDocument } from './plans.ts';
 import { MongoRecords } from './records.ts';
 import { checkSchema } from './schema.ts';
 import { pagesOf } from './slices.ts';
@@ -82,6 +83,7 @@ class MongoSeals implements StoredSeals {
   readonly #relinking: LogRelinking;
   readonly #accounts: Collection<AccountDocument>;
   readonly #collections: Collection<CollectionDocument | AliasDocument>;
+  readonly #plans: Collection<PlanDocument>;
   readonly #keys: Collection<AccountKeys>;
   readonly #checkpoints: Collection<GridManifest>;
   readonly #audit: Collection<AuditDocument>;
@@ -92,6 +94,7 @@ class MongoSeals implements StoredSeals {
     this.#relinking = relinking;
     this.#accounts = connection.collection('accounts');
     this.#collections = connection.collection('collections');
+    this.#plans = connection.collection('plans');
     this.#keys = connection.collection('account-keys');
     this.#checkpoints = connection.collection('checkpoints');
     this.#audit = connection.collection('audit');
@@ -103,6 +106,7 @@ class MongoSeals implements StoredSeals {
   }
 
   async *rows(): AsyncIterable<StoredRow[]> {
+    for await (const page of this.#pages(this.#plans)) yield page.map(planOf);
     for await (const page of this.#pages(this.#accounts)) yield page.map(accountOf);
     for await (const page of this.#pages(this.#collections)) yield page.map(collectionOf);
     for await (const page of this.#pages(this.#keys)) yield page.flatMap(keysOf);
@@ -149,6 +153,8 @@ class MongoSeals implements StoredSeals {
 
   #replaceSeal({ kind, row }: StoredRow, seal: string) {
     if (kind === 'API key') return this.#replaceKeySeal(row, seal);
+    if (kind === 'plan')
+      return this.#plans.updateOne({ _id: idPart(row.name), 'row.seal': row.seal }, { $set: { 'row.seal': seal } });
     if (kind === 'audit entry')
       return this.#audit.updateOne({ _id: auditId(row.trail, row.seq), seal: row.seal }, { $set: { seal } });
     if (kind === 'checkpoint') return this.#checkpoints.updateOne({ _id: row.id, seal: row.seal }, { $set: { seal } });
@@ -198,6 +204,10 @@ function aliasOf({ _id, account, place, row }: AliasDocument): StoredRow {
   const ownPlace = owner !== null && alias !== null && joined(owner, alias) === place;
   const isInPlace = partOf(row?.id) === _id && owner === account && ownPlace;
   return { kind: 'alias', isInPlace, row: { ...row } };
+}
+
+function planOf({ _id, row }: PlanDocument): StoredRow {
+  return { kind: 'plan', isInPlace: partOf(row?.name) === _id, row: { ...row } };
 }
 
 function keysOf({ _id, keys }: AccountKeys): StoredRow[] {

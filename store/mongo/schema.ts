@@ -34,6 +34,7 @@ const INDEXES: Record<string, Record<string, IndexSpec>> = {
   'log-relinks': {},
   'log-shards': {},
   owners: {},
+  plans: {},
   'record-shards': {},
   records: { gone_1: { key: { gone: 1 }, sparse: true } },
   usage: {},

@@ -12,6 +12,7 @@ import type { Store } from '../port.ts';
 import { sealedAliases } from '../sealed-aliases.ts';
 import { SealedCatalog } from '../sealed-catalog.ts';
 import { sealedKeys } from '../sealed-keys.ts';
+import { sealedPlans } from '../sealed-plans.ts';
 import { MongoAliases } from './aliases.ts';
 import { MongoAnchors } from './anchors.ts';
 import { MongoAudit } from './audit.ts';
@@ -27,6 +28,7 @@ import { MongoKeys } from './keys.ts';
 import { MongoLog } from './log.ts';
 import { LogShards } from './log-shards.ts';
 import { mongoLeases, mongoOwners } from './owners.ts';
+import { MongoPlans } from './plans.ts';
 import { MongoRecords } from './records.ts';
 import { checkSchema, createIndexes } from './schema.ts';
 import { mongoFailure } from './store-failure.ts';
@@ -114,6 +116,7 @@ async function assemble(
   return {
     catalog: sealedCatalog,
     aliases: sealedAliases(stored.aliases, new Seals(sealKeys.catalog), forged),
+    plans: sealedPlans(guarded(connection, 'plans', new MongoPlans(connection)), new Seals(sealKeys.catalog), forged),
     keys: sealedKeys(guarded(connection, 'keys', keys), new Seals(sealKeys.apiKeys), forged),
     firstKey: firstKeyMark(guarded(connection, 'firstKey', firstKey), new Seals(sealKeys.installation)),
     log: guarded(connection, 'log', log),

@@ -6,6 +6,7 @@ import type { StoreKeys } from '../../lib/secret/keyring.ts';
 import type { StoredAudit } from '../audit.ts';
 import type { ContradictionStore } from '../contradictions.ts';
 import type { LeaseStore } from '../owners.ts';
+import type { StoredPlans } from '../plans.ts';
 import { SHARED_READS, type StoreErrorKind } from '../port.ts';
 import type { AccountTable } from './thread/account-table.ts';
 import type { AliasTable } from './thread/alias-table.ts';
@@ -37,6 +38,7 @@ export interface Tables {
   thread: ThreadTable;
   catalog: CollectionTable & AccountTable;
   aliases: AliasTable;
+  plans: Sync<StoredPlans>;
   keys: KeyTable;
   log: LogTables;
   usage: UsageTables;

@@ -74,7 +74,7 @@ class SqliteSeals implements StoredSeals {
   }
 
   async *rows(): AsyncIterable<StoredRow[]> {
-    for (const kind of ['account', 'alias', 'collection', 'API key', 'audit entry'] as const)
+    for (const kind of ['plan', 'account', 'alias', 'collection', 'API key', 'audit entry'] as const)
       yield* numbered((after) => this.#tables.rowsAfter(kind, after));
     for await (const rows of checkpointRows(join(this.#folder, 'checkpoints')))
       yield rows.map((row) => ({ kind: 'checkpoint' as const, isInPlace: true, row }));
@@ -88,6 +88,7 @@ class SqliteSeals implements StoredSeals {
 
   async replaceSeal({ kind, row }: StoredRow, seal: string): Promise<boolean> {
     if (kind === 'audit entry') return this.#tables.replaceAuditSeal(row, seal);
+    if (kind === 'plan') return this.#tables.replacePlanSeal(row, seal);
     if (kind !== 'checkpoint') return this.#tables.replaceSeal(kind, row.id, row.seal, seal);
     try {
       return await replaceManifestSeal(row, row.seal, seal);

@@ -14,6 +14,7 @@ import type { Store } from '../port.ts';
 import { sealedAliases } from '../sealed-aliases.ts';
 import { SealedCatalog } from '../sealed-catalog.ts';
 import { sealedKeys } from '../sealed-keys.ts';
+import { sealedPlans } from '../sealed-plans.ts';
 import { anchorsOf } from './anchors.ts';
 import { copyStore } from './backup.ts';
 import { FolderCheckpoints } from './checkpoints.ts';
@@ -120,6 +121,7 @@ function assemble(
   return {
     catalog: new SealedCatalog({ catalog: catalogOf(log), aliases }, new Seals(keys.catalog), forged),
     aliases: sealedAliases(aliases, new Seals(keys.catalog), forged),
+    plans: sealedPlans(log.remote('plans'), new Seals(keys.catalog), forged),
     keys: sealedKeys(keysOf(log), new Seals(keys.apiKeys), forged),
     firstKey: firstKeyMark(firstKeyOf(folder, [log, materialised]), new Seals(keys.installation)),
     log: logOf(log),

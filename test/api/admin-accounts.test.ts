@@ -1,6 +1,7 @@
 import { beforeAll, describe, expect, test } from '@jest/globals';
 import type { AccountView } from '../../contracts/actions/keys.ts';
 import type { UsageReport } from '../../contracts/actions/metering.ts';
+import { DEFAULT_PLANS } from '../../lib/plans.ts';
 import { type Api, apiClient } from '../support/api-client.ts';
 import { refusal, refusalOf } from '../support/refusal.ts';
 import { type SharedService, shareService } from '../support/shared-service.ts';
@@ -20,12 +21,15 @@ const ROUTES: [string, string, object | undefined][] = [
   ['DELETE', `/admin/accounts/${NOBODY}/keys/${NOBODY}`, undefined],
   ['GET', '/admin/audit', undefined],
   ['GET', '/admin/plans', undefined],
+  ['PUT', '/admin/plans/x', DEFAULT_PLANS.pro],
+  ['DELETE', '/admin/plans/x', undefined],
   ['GET', '/admin/nodes', undefined],
   ['POST', '/admin/nodes/x/drain', undefined],
   ['GET', '/admin/shards', undefined],
   ['POST', '/admin/shards/x.0/move', { node: 'x' }],
   ['GET', '/admin/collections', undefined],
   ['GET', '/admin/anchors', undefined],
+  ['GET', '/admin/verifications', undefined],
   ['POST', '/admin/anchors/x/resume', undefined],
   ['POST', '/admin/backups', {}],
   ['GET', '/admin/backups', undefined],
@@ -168,6 +172,7 @@ describe('with an operator token', () => {
     ['/admin/shards?cursor=x', 'cursor'],
     ['/admin/collections?limit=1001', 'limit'],
     ['/admin/anchors?state=none', 'state'],
+    ['/admin/verifications?cursor=x', 'cursor'],
     ['/admin/nodes?limit=1', 'limit'],
   ])('refuses %s', async (path, field) => {
     expect(await operator('GET', path)).toEqual(refusalOf(field));

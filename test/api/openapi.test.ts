@@ -1,4 +1,5 @@
 import { beforeAll, describe, expect, test } from '@jest/globals';
+import { DEFAULT_PLANS } from '../../lib/plans.ts';
 import { ApiDocument, type Json } from '../support/api-document.ts';
 import { expectKnownSchemas, expectWholeOperations, expectWholeReferences } from '../support/document-soundness.ts';
 import { DocumentedCalls } from '../support/documented-calls.ts';
@@ -57,12 +58,15 @@ const OPERATOR_ROUTES = [
   'GET /api/v1/admin/accounts/{id}/keys',
   'GET /api/v1/admin/audit',
   'GET /api/v1/admin/plans',
+  'PUT /api/v1/admin/plans/{plan}',
+  'DELETE /api/v1/admin/plans/{plan}',
   'POST /api/v1/admin/accounts/{id}/keys',
   'DELETE /api/v1/admin/accounts/{id}/keys/{key}',
   'GET /api/v1/admin/nodes',
   'GET /api/v1/admin/shards',
   'GET /api/v1/admin/collections',
   'GET /api/v1/admin/anchors',
+  'GET /api/v1/admin/verifications',
   'GET /api/v1/admin/ledger',
 ];
 /** Operators' commands that a single process, or one that nothing is wrong with, refuses. */
@@ -400,6 +404,14 @@ describe('its claims hold', () => {
     await call(`GET ${V1}/admin/accounts/{id}/keys`, 200, account);
     await call(`GET ${V1}/admin/audit`, 200);
     await call(`GET ${V1}/admin/plans`, 200);
+    const plan = { plan: 'of-the-document' };
+    await call(`PUT ${V1}/admin/plans/{plan}`, 200, plan, DEFAULT_PLANS.pro);
+    await call(`PUT ${V1}/admin/plans/{plan}`, 400, plan, { vectors: 1 });
+    await call(`PATCH ${V1}/admin/accounts/{id}`, 200, account, plan);
+    await call(`DELETE ${V1}/admin/plans/{plan}`, 409, plan);
+    await call(`PATCH ${V1}/admin/accounts/{id}`, 200, account, { plan: 'pro' });
+    await call(`DELETE ${V1}/admin/plans/{plan}`, 200, plan);
+    await call(`DELETE ${V1}/admin/plans/{plan}`, 404, plan);
     const other = (await call(`POST ${V1}/admin/accounts/{id}/keys`, 201, account, { name: 'k' })) as { key: Json };
     await call(`DELETE ${V1}/admin/accounts/{id}/keys/{key}`, 200, { ...account, key: other.key.id });
     await call(`DELETE ${V1}/admin/accounts/{id}/keys/{key}`, 404, { ...account, key: other.key.id });
@@ -410,6 +422,7 @@ describe('its claims hold', () => {
     const listed = (await call(`GET ${V1}/admin/collections`, 200, { search: '?limit=1' })).collections as Json[];
     await call(`GET ${V1}/admin/anchors`, 200, { search: '?limit=1' });
     await call(`GET ${V1}/admin/anchors`, 400, { search: '?state=some' });
+    await call(`GET ${V1}/admin/verifications`, 200, { search: '?limit=1' });
     await call(`GET ${V1}/admin/ledger`, 200);
     await call(`GET ${V1}/admin/ledger`, 200, { search: `?collection=${listed[0]!.id}` });
     await call(`POST ${V1}/admin/nodes/{node}/drain`, 400, { node: 'never' });

@@ -4,6 +4,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import { makeProgram } from '../../cli/program.ts';
+import { DEFAULT_PLANS } from '../../lib/plans.ts';
 import { AnsweringServer } from '../support/answering-server.ts';
 import { examplesOf } from '../support/command-examples.ts';
 import { runCommand } from '../support/command-in-process.ts';
@@ -62,6 +63,24 @@ test('an account is created, listed, changed and deleted', async () => {
   expect(await operator('accounts', 'get', id)).toMatchObject({ code: 3 });
 });
 const bare = ({ usage: _, ...account }: object & { usage?: unknown }) => account;
+
+test('a plan is made after another one, changed in one limit, and deleted', async () => {
+  const set = (...args: string[]) => operator('plans', 'set', 'cli-plan', ...args);
+  expect(await set('--keys', '3')).toMatchObject({
+    code: 2,
+    stderr: expect.stringMatching(/no plan cli-plan .*--vectors, --writes, .*--anchoring, or --like/),
+  });
+  expect(await set('--like', 'pro', '--vectors', 'many')).toMatchObject({ code: 2, stdout: '' });
+  expect((await set('--like', 'pro', '--vectors', 'none', '--no-anchoring')).stdout).toMatch(
+    /^plan +vectors .*\ncli-plan +none +50000 .* false +stored\n$/,
+  );
+  expect(await documentOf('plans', 'set', 'cli-plan', '--keys', '3')).toEqual({
+    plan: { ...DEFAULT_PLANS.pro, name: 'cli-plan', vectors: null, keys: 3, anchoring: false, source: 'stored' },
+  });
+  expect((await operator('plans', 'list')).stdout).toMatch(/^cli-plan .* stored$/m);
+  expect(await documentOf('plans', 'delete', 'cli-plan')).toEqual({ deleted: true });
+  expect(await operator('plans', 'delete', 'cli-plan')).toMatchObject({ code: 3 });
+});
 
 test('a lost key is replaced while the service runs', async () => {
   const { account, api } = await createTenant(service, 'enterprise', 'forgetful');
@@ -181,7 +200,16 @@ test("the examples of the operator's commands work", async () => {
   await api('POST', '/collections', { name: 'notes', dimensions: 2 });
   const { key } = await documentOf<{ key: { id: string } }>('accounts', 'keys', 'create', account.id, 'old');
   const values: Record<string, string> = { $ACCOUNT: account.id, $KEY: key.id };
-  const program = await makeProgram(['accounts', 'nodes', 'shards', 'anchors', 'ledger', 'top']);
+  const program = await makeProgram([
+    'accounts',
+    'plans',
+    'nodes',
+    'shards',
+    'anchors',
+    'verifications',
+    'ledger',
+    'top',
+  ]);
   const isDelete = (line: string) => Number(line.includes(' delete '));
   for (const line of examplesOf(program).toSorted((a, b) => isDelete(a) - isDelete(b))) {
     const words = line

@@ -1,6 +1,7 @@
 import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, test } from '@jest/globals';
+import { DEFAULT_PLANS, planLimitsText } from '../../lib/plans.ts';
 import { type StoreKeys, storeKeys } from '../../lib/secret/keyring.ts';
 import { isInvalidHead } from '../../lib/shard/head.ts';
 import { type Store, StoreError } from '../../store/port.ts';
@@ -33,6 +34,7 @@ const CUT_OFF = new Error('cut off');
 
 const account = newAccount({ plan: 'pro' });
 const collection = newCollection({ accountId: account.id, shards: 4 });
+const plan = { name: 'gold', limits: planLimitsText(DEFAULT_PLANS.pro) };
 const dropped = newCollection({ accountId: account.id, name: 'dropped' });
 const alias = { accountId: account.id, alias: 'alias', collectionId: collection.id, createdAt: account.createdAt };
 const keys = [1, 2].map(() => newKey({ accountId: account.id }));
@@ -75,6 +77,7 @@ export function resealContract(name: string, make: () => Promise<StoreUnderSecre
     /** Writes rows under a first secret, then more rows under a second secret. */
     async function fill(): Promise<void> {
       await within(subject.open(under(1)), async (store) => {
+        await store.plans.put(plan);
         await store.catalog.createAccount(account);
         await store.keys.create(keys[0], null);
         await store.audit.append(account.id, { number: 1 });
@@ -102,6 +105,7 @@ export function resealContract(name: string, make: () => Promise<StoreUnderSecre
       const { items } = await store.audit.page(account.id, 0, 10);
       expect(items.map(({ entry: found }) => found?.number)).toEqual(hasAudit ? [1, 2] : [undefined, undefined]);
       expect(items.every(({ fault }) => (fault === null) === hasAudit)).toBe(true);
+      expect(await store.plans.list()).toEqual([plan]);
       expect(await catalog.listAccounts()).toEqual([account]);
       expect(await catalog.getCollection(collection.id)).toEqual(collection);
       expect(await store.aliases.page(account.id, null, 10)).toMatchObject({ rows: [alias], next: null });
@@ -150,8 +154,14 @@ export function resealContract(name: string, make: () => Promise<StoreUnderSecre
         await store.catalog.createAccount(account);
         await store.log.append(entry(SHORT, 1));
       });
-      const forged = { account: newAccount(), key: newKey(), collection: newCollection({ accountId: account.id }) };
+      const forged = {
+        plan,
+        account: newAccount(),
+        key: newKey(),
+        collection: newCollection({ accountId: account.id }),
+      };
       await within(subject.forger(), async (store) => {
+        await store.plans.put(forged.plan);
         await store.catalog.createAccount(forged.account);
         await store.catalog.createCollection(forged.collection, null);
         await store.keys.create(forged.key, null);
@@ -161,7 +171,7 @@ export function resealContract(name: string, make: () => Promise<StoreUnderSecre
       const findings = await reseal(resealAll, storeKeys([secret(3), TEST_SECRET]));
       const refused = findings.filter(({ isRefused }) => isRefused);
       expect(refused.map((finding) => (finding.what === 'row' ? finding.stored.kind : finding.shard)).sort()).toEqual(
-        [SHORT, TRIMMED, 'account', 'collection', 'API key'].sort(),
+        [SHORT, TRIMMED, 'plan', 'account', 'collection', 'API key'].sort(),
       );
       await within(subject.open(under(3)), async (store) => {
         expect(await store.catalog.listAccounts()).toEqual([account]);

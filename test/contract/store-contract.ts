@@ -12,6 +12,7 @@ import { firstKeyContract } from './first-key-contract.ts';
 import { keysContract } from './keys-contract.ts';
 import { logContract } from './log-contract.ts';
 import { ownersContract } from './owners-contract.ts';
+import { plansContract } from './plans-contract.ts';
 import { recordsContract } from './records-contract.ts';
 import { entry, newBlock, newCollection } from './store-rows.ts';
 import { usageContract } from './usage-contract.ts';
@@ -63,7 +64,7 @@ export interface StoreUnderTest {
 
 /** The parts in two halves, for adapters whose test files must be short. */
 export const CONTRACT_HALVES = [
-  [aliasesContract, catalogContract, keysContract, logContract, usageContract],
+  [aliasesContract, catalogContract, keysContract, logContract, plansContract, usageContract],
   [
     recordsContract,
     checkpointsContract,

@@ -8,6 +8,7 @@ import { SYSTEM_CLOCK } from '../../lib/time/clock.ts';
 import { SYSTEM_TIMERS } from '../../lib/time/timers.ts';
 import { ShardRouter } from '../../mixins/shard-router/shard-router.ts';
 import { readConfig } from '../../process/config.ts';
+import { runtimeOf } from '../../process/runtime.ts';
 import type { ShardOffer } from '../../services/shards/cluster/rebalancing/shard-offer.ts';
 import { ShardNode } from '../../services/shards/shard-node.ts';
 import type { CollectionRow } from '../../store/catalog.ts';
@@ -133,7 +134,11 @@ export async function shardCluster(
         },
       };
       const reach = new SeverableStore(wrap(store, name));
-      const node = new ShardNode({ config, store: reach.store, clock: SYSTEM_CLOCK, log }, () => undefined, peers);
+      const node = new ShardNode(
+        runtimeOf({ config, store: reach.store, clock: SYSTEM_CLOCK, log }),
+        () => undefined,
+        peers,
+      );
       await node.start();
       const weight = config.memoryLimitMiB * 2 ** 20;
       members.set(name, { node, reach, process: child, isUp: true, draining: false, weight });

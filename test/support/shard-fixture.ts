@@ -3,6 +3,7 @@ import type { RecordBatch } from '../../lib/records/batch.ts';
 import type { ShardSpec } from '../../lib/shard/spec.ts';
 import { type Clock, SYSTEM_CLOCK } from '../../lib/time/clock.ts';
 import { type Config, readConfig } from '../../process/config.ts';
+import { runtimeOf } from '../../process/runtime.ts';
 import { ShardNode } from '../../services/shards/shard-node.ts';
 import type { Store } from '../../store/port.ts';
 import { SeverableStore } from './severed-store.ts';
@@ -96,7 +97,7 @@ export async function shardFixture(
   let reach: SeverableStore;
   const start = () => {
     reach = new SeverableStore(wrap(store));
-    return new ShardNode({ config, store: reach.store, clock, log }, (collectionId, reason) =>
+    return new ShardNode(runtimeOf({ config, store: reach.store, clock, log }), (collectionId, reason) =>
       halts.push({ collectionId, reason }),
     );
   };

@@ -6,7 +6,7 @@ import { type Logger, pino } from 'pino';
 import type { ActionName, Actions } from '../../contracts/actions/call.ts';
 import { type Clock, SYSTEM_CLOCK } from '../../lib/time/clock.ts';
 import { readConfig } from '../../process/config.ts';
-import type { Runtime } from '../../process/runtime.ts';
+import { type Runtime, runtimeOf } from '../../process/runtime.ts';
 import type { Store } from '../../store/port.ts';
 import { openSqliteStore } from '../../store/sqlite/store.ts';
 import { type ClientParams, clientCall } from './client-call.ts';
@@ -63,7 +63,8 @@ export interface World {
 
 export async function startWorld(options: WorldOptions): Promise<World> {
   const { environment = {}, store = {} as never, clock = SYSTEM_CLOCK, log = pino({ level: 'silent' }) } = options;
-  const runtime: Runtime = { config: readConfig(environment), store, clock, log };
+  const config = readConfig(environment);
+  const runtime = runtimeOf({ config, store, clock, log });
   const broker = new ServiceBroker({ logger: false, ...options.broker });
   const calls = new Map<string, Record<string, unknown>[]>();
   for (const schema of fakeServices(options.fakes ?? {}, calls)) broker.createService(schema);

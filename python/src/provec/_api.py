@@ -468,8 +468,8 @@ class UsageLimits(TypedDict):
 class Usage(TypedDict):
     #: UTC month.
     month: str
-    #: Its limits.
-    plan: Literal["free", "pro", "business", "enterprise"]
+    #: `free`, `pro`, `business`, `enterprise`, or a plan that the operator made.
+    plan: str
     usage: UsageUsage
     limits: UsageLimits
     #: Number of queries in `usage.query_count` that may never have run: a node that stopped
@@ -603,8 +603,8 @@ class _Account(TypedDict):
     id: str
     #: Name of the account.
     name: str
-    #: Its limits.
-    plan: Literal["free", "pro", "business", "enterprise"]
+    #: `free`, `pro`, `business`, `enterprise`, or a plan that the operator made.
+    plan: str
     #: ISO 8601 UTC.
     created_at: str
 
@@ -614,8 +614,8 @@ class Account(_Account, total=False):
 
 
 class Plan(TypedDict):
-    #: Its limits.
-    name: Literal["free", "pro", "business", "enterprise"]
+    #: `free`, `pro`, `business`, `enterprise`, or a plan that the operator made.
+    name: str
     #: Stored vectors.
     vectors: int | None
     #: Records written per month.
@@ -625,11 +625,13 @@ class Plan(TypedDict):
     #: Collections.
     collections: int | None
     #: API keys.
-    keys: int | None
+    keys: int
     #: Shards of a new collection.
     shards: int | None
     #: Whether roots are written to the ledger.
     anchoring: bool
+    #: `stored`: by the operator, which takes precedence. `environment`: PROVEC_PLANS.
+    source: Literal["stored", "environment", "built-in"]
 
 
 class ShardNode(TypedDict):
@@ -745,6 +747,33 @@ class AnchorOverview(TypedDict):
     confirmedAgeSeconds: int | None
     #: What contradicts what Provec recorded.
     haltedReason: str | None
+
+
+class VerificationOverviewProgress(TypedDict):
+    #: Records hashed so far; equals `total` when done.
+    scanned: int
+    #: Records in the collection at the start.
+    total: int
+
+
+class VerificationOverview(TypedDict):
+    #: Opaque id.
+    id: str
+    #: `done`: the verdict is in `result`. `failed`: the verification ended without a verdict.
+    state: Literal["running", "done", "failed"]
+    progress: VerificationOverviewProgress
+    #: UUID.
+    collectionId: str
+    #: `<account id>/<name>`
+    collection: str
+    #: ISO 8601 UTC.
+    startedAt: str
+    #: Null while it runs.
+    endedAt: str | None
+    #: State of the result; null unless it is done.
+    verdict: Literal["match", "mismatch", "pending", "unreachable", "none", "not_anchored"]
+    #: Why it failed; null unless it did.
+    error: str | None
 
 
 class Backup(TypedDict):
@@ -1049,6 +1078,14 @@ class ListPlansResult(TypedDict):
     plans: list[Plan]
 
 
+class PutPlanResult(TypedDict):
+    plan: Plan
+
+
+class DeletePlanResult(TypedDict):
+    deleted: Literal[True]
+
+
 class _ListAccountKeysResult(TypedDict):
     keys: list[ApiKey]
 
@@ -1134,6 +1171,24 @@ class ListAllAnchorsResult(_ListAllAnchorsResult, total=False):
     nextCursor: str
 
 
+class ListAllVerificationsResultUnreachable(TypedDict):
+    #: Name of the node.
+    node: str
+    #: Why it did not answer.
+    error: str
+
+
+class _ListAllVerificationsResult(TypedDict):
+    verifications: list[VerificationOverview]
+    #: Nodes that did not answer, so that what only they can report is missing.
+    unreachable: list[ListAllVerificationsResultUnreachable]
+
+
+class ListAllVerificationsResult(_ListAllVerificationsResult, total=False):
+    #: Cursor of the next page; absent on the last page.
+    nextCursor: str
+
+
 class ResumeAnchoringResult(TypedDict):
     #: UUID.
     collectionId: str
@@ -1192,6 +1247,8 @@ ROUTES = {
     "changePlan": ("PATCH", "/admin/accounts/{id}"),
     "deleteAccount": ("DELETE", "/admin/accounts/{id}"),
     "listPlans": ("GET", "/admin/plans"),
+    "putPlan": ("PUT", "/admin/plans/{plan}"),
+    "deletePlan": ("DELETE", "/admin/plans/{plan}"),
     "listAccountKeys": ("GET", "/admin/accounts/{id}/keys"),
     "createAccountKey": ("POST", "/admin/accounts/{id}/keys"),
     "revokeAccountKey": ("DELETE", "/admin/accounts/{id}/keys/{key}"),
@@ -1202,6 +1259,7 @@ ROUTES = {
     "moveShard": ("POST", "/admin/shards/{shard}/move"),
     "listAllCollections": ("GET", "/admin/collections"),
     "listAllAnchors": ("GET", "/admin/anchors"),
+    "listAllVerifications": ("GET", "/admin/verifications"),
     "resumeAnchoring": ("POST", "/admin/anchors/{collection}/resume"),
     "startBackup": ("POST", "/admin/backups"),
     "listBackups": ("GET", "/admin/backups"),
@@ -1218,6 +1276,7 @@ ONCE = frozenset(
         "createKey",
         "revokeKey",
         "createAccount",
+        "deletePlan",
         "deleteAccount",
         "createAccountKey",
         "revokeAccountKey",
@@ -1255,5 +1314,6 @@ DEFAULTS: Mapping[str, Mapping[str, Any]] = {
     "listShards": {"limit": 100},
     "listAllCollections": {"limit": 100},
     "listAllAnchors": {"limit": 100},
+    "listAllVerifications": {"limit": 100},
     "listBackups": {"limit": 100},
 }

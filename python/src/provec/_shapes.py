@@ -322,9 +322,10 @@ SHAPES: dict[str, Any] = {
         "writes": "integer | null",
         "queries": "integer | null",
         "collections": "integer | null",
-        "keys": "integer | null",
+        "keys": "integer",
         "shards": "integer | null",
-        "anchoring": "boolean"
+        "anchoring": "boolean",
+        "source": "string"
     },
     "ShardNode": {
         "node": "string",
@@ -387,6 +388,20 @@ SHAPES: dict[str, Any] = {
         "waitingSeconds": "integer | null",
         "confirmedAgeSeconds": "integer | null",
         "haltedReason": "string | null"
+    },
+    "VerificationOverview": {
+        "id": "string",
+        "state": "string",
+        "progress": {
+            "scanned": "integer",
+            "total": "integer"
+        },
+        "collectionId": "string",
+        "collection": "string",
+        "startedAt": "string",
+        "endedAt": "string | null",
+        "verdict": "string | null",
+        "error": "string | null"
     },
     "Backup": {
         "name": "string",
@@ -624,6 +639,12 @@ ANSWERS: dict[str, Any] = {
             "#Plan"
         ]
     },
+    "putPlan": {
+        "plan": "#Plan"
+    },
+    "deletePlan": {
+        "deleted": "boolean"
+    },
     "listAccountKeys": {
         "keys": [
             "#ApiKey"
@@ -682,6 +703,18 @@ ANSWERS: dict[str, Any] = {
     "listAllAnchors": {
         "anchors": [
             "#AnchorOverview"
+        ],
+        "nextCursor?": "string"
+    },
+    "listAllVerifications": {
+        "verifications": [
+            "#VerificationOverview"
+        ],
+        "unreachable": [
+            {
+                "node": "string",
+                "error": "string"
+            }
         ],
         "nextCursor?": "string"
     },

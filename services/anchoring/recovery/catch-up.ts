@@ -151,13 +151,13 @@ export class CatchUp {
   }
 
   /**
-   * Returns whether the account's plan has anchoring. Null if the account is missing or damaged,
+   * Returns whether the account's plan has anchoring. Null if either is missing or damaged,
    * and then its rows stay as they are.
    */
   async #isAnchored(accountId: AccountId): Promise<boolean | null> {
     const { store, plans } = this.#context;
     const account = await unlessDamaged(store.catalog.getAccount(accountId), null);
-    return account && plans[account.plan].anchoring;
+    return account && (await unlessDamaged(plans.isAnchored(account.plan), null));
   }
 }
 

@@ -6,7 +6,7 @@ import { readPlace, readTags } from '../../../contracts/requests/tags.ts';
 import { itemAt } from '../../../lib/checked-access.ts';
 import { collectionRoot } from '../../../lib/shard/collection-root.ts';
 import type { Cut } from '../../../lib/shard/head.ts';
-import { type Config, isAnchoringEnabled } from '../../../process/config.ts';
+import type { PlanBook } from '../../../process/plan-book.ts';
 import type { CollectionRow } from '../../../store/catalog.ts';
 import type { ShardLog } from '../../../store/log.ts';
 
@@ -54,12 +54,12 @@ export function collectionViews(log: ShardLog, rows: CollectionRow[]): Promise<C
 /** Returns a collection with its root at a cut and the state of its anchor. Opens no shard. */
 export async function collectionDetail(
   caller: Caller,
-  config: Config,
+  plans: PlanBook,
   row: CollectionRow,
   cut: Cut,
 ): Promise<CollectionDetail> {
   const { merkleRoot, version, vectorCount } = collectionRoot(cut);
-  const anchored = isAnchoringEnabled(config, await planOf(caller, row.accountId));
+  const anchored = await plans.isAnchored(await planOf(caller, row.accountId));
   const anchor = anchored ? await anchorOf(caller, row.id, cut) : NO_ANCHOR;
   return { ...collectionView(row, vectorCount), merkleRoot, version, anchor };
 }

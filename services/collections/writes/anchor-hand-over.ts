@@ -8,7 +8,6 @@ import { planOf } from '../../../contracts/actions/principal.ts';
 import type { CollectionId } from '../../../lib/ids.ts';
 import { committedCut } from '../../../lib/shard/cut.ts';
 import { backoffMs } from '../../../lib/time/backoff.ts';
-import { isAnchoringEnabled } from '../../../process/config.ts';
 import type { Runtime } from '../../../process/runtime.ts';
 import type { CollectionRow } from '../../../store/catalog.ts';
 
@@ -21,12 +20,12 @@ interface Task {
 }
 
 export class AnchorHandOver {
-  readonly #runtime: Pick<Runtime, 'config' | 'store' | 'log'>;
+  readonly #runtime: Pick<Runtime, 'config' | 'store' | 'plans' | 'log'>;
   readonly #caller: Caller;
   readonly #tasks = new Map<CollectionId, Task>();
 
   /** `caller` must not belong to a request. */
-  constructor(runtime: Pick<Runtime, 'config' | 'store' | 'log'>, caller: Caller) {
+  constructor(runtime: Pick<Runtime, 'config' | 'store' | 'plans' | 'log'>, caller: Caller) {
     this.#runtime = runtime;
     this.#caller = caller;
   }
@@ -60,9 +59,9 @@ export class AnchorHandOver {
   }
 
   async #submit(row: CollectionRow, meta: object): Promise<void> {
-    const { config, store } = this.#runtime;
+    const { store } = this.#runtime;
     const caller: Caller = { meta, call: (...given) => this.#caller.call(...given) };
-    if (!isAnchoringEnabled(config, await planOf(caller, row.accountId))) return;
+    if (!(await this.#runtime.plans.isAnchored(await planOf(caller, row.accountId)))) return;
     const cut = await committedCut(store.log, row);
     if (cut.every(({ seq }) => seq === 0)) return;
     await call(caller, 'anchoring.submit', { collectionId: row.id, cut, waitMs: 0 });

@@ -34,7 +34,6 @@ import { withoutShardIndexes } from '../../../lib/shard/shard-unavailable.ts';
 import { shardSpec, shardSpecs } from '../../../lib/shard/spec.ts';
 import type { WriteAck } from '../../../lib/shard/write-ack.ts';
 import { backoffMs } from '../../../lib/time/backoff.ts';
-import { isAnchoringEnabled } from '../../../process/config.ts';
 import type { Runtime } from '../../../process/runtime.ts';
 import type { CollectionRow } from '../../../store/catalog.ts';
 import { mergeFieldReports } from '../reads/absent-fields.ts';
@@ -71,12 +70,16 @@ interface Committed {
 }
 
 export class CollectionWriter {
-  readonly #runtime: Pick<Runtime, 'config' | 'store' | 'log'>;
+  readonly #runtime: Pick<Runtime, 'config' | 'store' | 'plans' | 'log'>;
   readonly #heads: CollectionHeads;
   readonly #handOver: AnchorHandOver;
 
   /** `background` is for calls that outlive requests. */
-  constructor(runtime: Pick<Runtime, 'config' | 'store' | 'log'>, heads: CollectionHeads, background: Caller) {
+  constructor(
+    runtime: Pick<Runtime, 'config' | 'store' | 'plans' | 'log'>,
+    heads: CollectionHeads,
+    background: Caller,
+  ) {
     this.#runtime = runtime;
     this.#heads = heads;
     this.#handOver = new AnchorHandOver(runtime, background);
@@ -146,7 +149,7 @@ export class CollectionWriter {
    */
   async current({ caller, row }: Write): Promise<WriteResult> {
     const cut = await this.#heads.committed(row);
-    const isEnabled = isAnchoringEnabled(this.#runtime.config, await planOf(caller, row.accountId));
+    const isEnabled = await this.#runtime.plans.isAnchored(await planOf(caller, row.accountId));
     if (!isEnabled) return resultOf(cut, NO_ANCHOR);
     const params = { collectionId: row.id, cut, waitMs: 0 };
     const asked = call(caller, 'anchoring.confirmation', params, { timeout: SUBMIT_GRACE_MS });
@@ -285,7 +288,7 @@ export class CollectionWriter {
   async #anchor({ caller, row, time, isAnchorAwaited = true }: Write, cut: Cut): Promise<AnchorReceipt> {
     const { config, log } = this.#runtime;
     try {
-      if (!isAnchoringEnabled(config, await planOf(caller, row.accountId))) return NO_ANCHOR;
+      if (!(await this.#runtime.plans.isAnchored(await planOf(caller, row.accountId)))) return NO_ANCHOR;
       const waitMs = isAnchorAwaited ? Math.min(config.anchorWaitMs, Math.floor(time.leftToAnswerMs)) : 0;
       const options = { timeout: waitMs + SUBMIT_GRACE_MS };
       return await call(caller, 'anchoring.submit', { collectionId: row.id, cut, waitMs }, options);

@@ -1,4 +1,4 @@
-import { plan, scopes } from '../../../contracts/requests/account-requests.ts';
+import { planSchema, scopes } from '../../../contracts/requests/account-requests.ts';
 import type { Descriptions } from './operation.ts';
 import {
   countSchema,
@@ -39,7 +39,7 @@ const KEY: OpenApiSchemas = {
 export const ACCOUNT_SCHEMAS: OpenApiSchemas = {
   Usage: object({
     month: textSchema('UTC month.', { pattern: '^\\d{4}-\\d{2}$' }),
-    plan: plan.schema,
+    plan: planSchema,
     usage: counts(countSchema),
     limits: counts((description) => nullableSchema(countSchema(`${description} Null: no limit.`))),
     query_count_uncertainty: countSchema(

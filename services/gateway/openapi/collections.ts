@@ -92,6 +92,9 @@ const SHARD_COUNTS: OpenApiSchemas = {
   failed: integerSchema('Shards that did not respond in time; their matches are missing.'),
 };
 
+/** States of the result of a verify. */
+export const VERIFY_STATES = ['match', 'mismatch', 'pending', 'unreachable', 'none', 'not_anchored'];
+
 const VERIFY_RESULT: OpenApiSchemas = {
   verified: flagSchema('True only for the state `match`.'),
   onChainRoot: nullableSchema(merkleRoot),
@@ -103,7 +106,7 @@ const VERIFY_RESULT: OpenApiSchemas = {
   ),
   state: textSchema(
     '`unreachable`: the ledger is down. `none`: the collection was never written to, so the ledger has no root. `not_anchored`: the plan has no anchoring.',
-    { enum: ['match', 'mismatch', 'pending', 'unreachable', 'none', 'not_anchored'] },
+    { enum: VERIFY_STATES },
   ),
   version: integerSchema('Version of the computed root.'),
   anchoredVersion: nullableSchema(integerSchema('Version on the ledger.')),
@@ -118,7 +121,8 @@ const VERIFY_RESULT: OpenApiSchemas = {
   ),
 };
 
-const VERIFICATION: OpenApiSchemas = {
+/** What every view of a background verification has. */
+export const VERIFICATION_STATE: OpenApiSchemas = {
   id: textSchema('Opaque id.'),
   state: textSchema('`done`: the verdict is in `result`. `failed`: the verification ended without a verdict.', {
     enum: ['running', 'done', 'failed'],
@@ -127,6 +131,9 @@ const VERIFICATION: OpenApiSchemas = {
     scanned: countSchema('Records hashed so far; equals `total` when done.'),
     total: countSchema('Records in the collection at the start.'),
   }),
+};
+const VERIFICATION: OpenApiSchemas = {
+  ...VERIFICATION_STATE,
   result: { ...ref('VerifyResult'), description: 'Verdict, when done.' },
   error: object({ code: textSchema('Error code.'), message: textSchema('Error message.') }, [], {
     description: 'Error, when failed.',

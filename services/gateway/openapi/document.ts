@@ -1,4 +1,5 @@
 import { ERROR_TABLE } from '../../../lib/errors.ts';
+import { PLAN_NAME_PATTERN } from '../../../lib/plans.ts';
 import type { Config } from '../../../process/config.ts';
 import { requestNameOf } from '../bodies/decoders.ts';
 import { PROVEC } from '../dialect.ts';
@@ -84,6 +85,7 @@ const named = (name: string, description: string): object => ({
 const OPERATOR_PARAMETERS: Readonly<Record<string, object>> = {
   Key: named('key', 'Id of the key.'),
   Node: named('node', 'Name of the node.'),
+  Plan: { ...named('plan', 'Name of the plan.'), schema: { type: 'string', pattern: PLAN_NAME_PATTERN } },
   Shard: named('shard', '`<collection>.<index>`'),
   Collection: named('collection', 'The collection, by its id or as `<account>/<name>`, percent-encoded.'),
 };

@@ -38,11 +38,14 @@ const ERRORS: { readonly [C in ErrorCode]?: readonly ActionName[] } = {
   VERIFICATION_NOT_FOUND: ['verification.get'],
   KEY_NOT_FOUND: ['keys.revoke'],
   ACCOUNT_NOT_FOUND: REFERENCES,
+  PLAN_NOT_FOUND: ['keys.deletePlan', 'keys.setPlan', 'keys.createAccount'],
   COLLECTION_EXISTS: ['collections.create', 'collections.putAlias'],
   ALIAS_EXISTS: ['collections.create'],
   NAME_IS_ALIAS: ['collections.putAlias', 'collections.remove'],
   COLLECTION_HAS_ALIAS: ['collections.remove'],
   ALIAS_LIMIT_REACHED: ['collections.putAlias'],
+  PLAN_IN_USE: ['keys.deletePlan'],
+  PLANS_LIMIT_REACHED: ['keys.putPlan'],
   LAST_KEY: ['keys.revoke'],
   PLAN_LIMIT_REACHED: [
     'collections.create',
@@ -131,6 +134,7 @@ const PATH_PARAMETERS: Readonly<Record<string, string>> = {
   namespace: 'Namespace',
   key: 'Key',
   node: 'Node',
+  plan: 'Plan',
   shard: 'Shard',
   collection: 'Collection',
 };
@@ -152,6 +156,7 @@ function parametersOf(route: Route, limits: Limits): object[] {
     'cluster.shards': TABLE_PAGE,
     'cluster.collections': TABLE_PAGE,
     'cluster.anchors': TABLE_PAGE,
+    'cluster.verifications': TABLE_PAGE,
     'cluster.backups': TABLE_PAGE,
   };
   const query: OpenApiParameters = {

@@ -1,4 +1,5 @@
-import { plan } from '../../../contracts/requests/account-requests.ts';
+import { planSchema } from '../../../contracts/requests/account-requests.ts';
+import { VERIFICATION_STATE, VERIFY_STATES } from './collections.ts';
 import type { Descriptions } from './operation.ts';
 import {
   countSchema,
@@ -36,7 +37,7 @@ export const OPERATOR_SCHEMAS: OpenApiSchemas = {
     {
       id: textSchema('UUID.'),
       name: textSchema('Name of the account.'),
-      plan: plan.schema,
+      plan: planSchema,
       created_at: time(),
       usage: ref('Usage'),
     },
@@ -44,14 +45,17 @@ export const OPERATOR_SCHEMAS: OpenApiSchemas = {
   ),
   Plan: object(
     {
-      name: plan.schema,
+      name: planSchema,
       vectors: nullableCount('Stored vectors.'),
       writes: nullableCount('Records written per month.'),
       queries: nullableCount('Queries and facets per month.'),
       collections: nullableCount('Collections.'),
-      keys: nullableCount('API keys.'),
+      keys: countSchema('API keys.'),
       shards: nullableCount('Shards of a new collection.'),
       anchoring: flagSchema('Whether roots are written to the ledger.'),
+      source: textSchema('`stored`: by the operator, which takes precedence. `environment`: PROVEC_PLANS.', {
+        enum: ['stored', 'environment', 'built-in'],
+      }),
     },
     [],
     { description: 'Limits per account; null means none.' },
@@ -116,6 +120,15 @@ export const OPERATOR_SCHEMAS: OpenApiSchemas = {
     confirmedAgeSeconds: nullableCount('Age of the newest confirmed root.'),
     haltedReason: nullableText('What contradicts what Provec recorded.'),
   }),
+  VerificationOverview: object({
+    ...VERIFICATION_STATE,
+    collectionId: textSchema('UUID.'),
+    collection,
+    startedAt: time(),
+    endedAt: nullableSchema(time('Null while it runs.')),
+    verdict: nullableSchema(textSchema('State of the result; null unless it is done.', { enum: VERIFY_STATES })),
+    error: nullableText('Why it failed; null unless it did.'),
+  }),
   Backup: object({
     name: textSchema('Name of its folder.'),
     folder: textSchema("Path on the service's machine."),
@@ -170,7 +183,19 @@ export const OPERATOR_DESCRIPTIONS: Descriptions = {
     'listPlans',
     'List the plans with their limits',
     object({ plans: listSchema(ref('Plan')) }),
-    'PROVEC_PLANS changes them.',
+    'PROVEC_PLANS changes built-in plans of the processes that have it; a stored plan takes precedence in all of them.',
+  ],
+  'keys.putPlan': [
+    'putPlan',
+    'Create a plan, or change its limits',
+    object({ plan: ref('Plan') }),
+    'Takes effect within half a second, without a restart. Accounts that use more keep what they have, and get `PLAN_LIMIT_REACHED` for more.',
+  ],
+  'keys.deletePlan': [
+    'deletePlan',
+    'Delete a stored plan',
+    object({ deleted: TRUE }),
+    'A built-in plan gets its configured limits back. Any other plan must have no account.',
   ],
   'keys.setPlan': ['changePlan', "Change an account's plan", object({ account })],
   'keys.deleteAccount': ['deleteAccount', 'Delete an account with everything it owns', object({ deleted: TRUE })],
@@ -226,6 +251,12 @@ export const OPERATOR_DESCRIPTIONS: Descriptions = {
     'listAllAnchors',
     'List what is on the ledger, and what waits',
     object({ anchors: listSchema(ref('AnchorOverview')), nextCursor: MORE }, ['nextCursor']),
+  ],
+  'cluster.verifications': [
+    'listAllVerifications',
+    'List the background verifications of all accounts',
+    object({ verifications: listSchema(ref('VerificationOverview')), unreachable, nextCursor: MORE }, ['nextCursor']),
+    'Those that run come first, then those that ended within the last hour, the newest first. A node lists the last 1,000 that ended on it. The result is in the answer of `getVerification`, which the account can get.',
   ],
   'cluster.resume': [
     'resumeAnchoring',

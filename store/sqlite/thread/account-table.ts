@@ -18,7 +18,7 @@ const COLUMNS = 'id, name, plan, createdAt, seal';
 
 export type AccountTable = Pick<
   Sync<StoredCatalog>,
-  'createAccount' | 'getAccount' | 'accountsPage' | 'replaceAccount' | 'deleteAccount'
+  'createAccount' | 'getAccount' | 'accountsPage' | 'hasAccountOfPlan' | 'replaceAccount' | 'deleteAccount'
 >;
 
 /**
@@ -46,6 +46,10 @@ export const accountTable = (
     const position = after === null ? [] : [after.createdAt, after.id];
     const rows = database.allUntyped<Sealed<AccountRow>>(sql, ...position, limit + 1);
     return pageOf(rows.map(accountOf), limit, positionOf);
+  },
+
+  hasAccountOfPlan(plan) {
+    return database.getUntyped('SELECT 1 FROM accounts WHERE plan = ? LIMIT 1', plan) !== undefined;
   },
 
   replaceAccount({ id, plan, seal }, before) {

@@ -6,6 +6,7 @@ import type { AuditRow } from '../../audit.ts';
 import type { AccountRow } from '../../catalog.ts';
 import { type LogFindings, LogResealing, type StoredEntry } from '../../log-resealing.ts';
 import { isSameLink } from '../../log-seals.ts';
+import type { PlanRow } from '../../plans.ts';
 import type { StoredRow } from '../../resealing.ts';
 import type { Sealed } from '../../sealed.ts';
 import { headOf } from '../row-codec.ts';
@@ -15,6 +16,7 @@ import { type CollectionColumns, collectionOf } from './collection-table.ts';
 import type { Database } from './database.ts';
 import { type KeyColumns, listedKeyOf } from './key-table.ts';
 import { bodyDigest, ENTRY, type EntryRow, entryOf, SHARD, type StoredShard } from './log-tables.ts';
+import { hasPlans } from './plan-table.ts';
 import { collectionsWithTags } from './tag-table.ts';
 
 /** A row of a page with its row id, which is the order of the pages. */
@@ -27,6 +29,7 @@ const TABLES = {
   'audit entry': 'audit',
   collection: 'collections',
   'API key': 'keys',
+  plan: 'plans',
 } as const;
 const PAGE_ROWS = 500;
 
@@ -45,6 +48,7 @@ export class ResealTables {
 
   rowsAfter(kind: RowKind, number: number): RowWithNumber<StoredRow>[] {
     if (kind === 'alias' && !hasAliases(this.#database)) return [];
+    if (kind === 'plan' && !hasPlans(this.#database)) return [];
     if (kind === 'audit entry' && !hasAudit(this.#database)) return [];
     // The rowid of a collection is its place.
     const [rowid, from] =
@@ -60,9 +64,13 @@ export class ResealTables {
     return rows.map((row) => ({ number: row.number, row: shardKey(row.collection, row.shard) }));
   }
 
-  replaceSeal(kind: Exclude<RowKind, 'audit entry'>, id: string, before: string, seal: string): boolean {
+  replaceSeal(kind: Exclude<RowKind, 'audit entry' | 'plan'>, id: string, before: string, seal: string): boolean {
     const sql = `UPDATE ${TABLES[kind]} SET seal = ? WHERE id = ? AND seal = ?`;
     return this.#database.run(sql, seal, id, before) > 0;
+  }
+
+  replacePlanSeal({ name, seal: before }: Sealed<PlanRow>, seal: string): boolean {
+    return this.#database.run('UPDATE plans SET seal = ? WHERE name = ? AND seal = ?', seal, name, before) > 0;
   }
 
   replaceAuditSeal({ trail, seq, seal: before }: Sealed<AuditRow>, seal: string): boolean {
@@ -119,6 +127,8 @@ function storedRow(kind: RowKind, columns: object): StoredRow {
       const row = columns as CollectionColumns & { dropped: number };
       return { kind, isInPlace, state: row.dropped === 0 ? 'live' : 'dropped', row: collectionOf(row) };
     }
+    case 'plan':
+      return { kind, isInPlace, row: columns as Sealed<PlanRow> };
     case 'audit entry':
       return { kind, isInPlace, row: columns as Sealed<AuditRow> };
     case 'API key':

@@ -32,6 +32,7 @@ import { KEYS_SCHEMA, keyTable } from './key-table.ts';
 import { LEASES_SCHEMA, leaseTable } from './lease-table.ts';
 import { LOG_SCHEMA, LogTables } from './log-tables.ts';
 import { OWNERS_SCHEMA, ownerTable } from './owner-table.ts';
+import { PLANS_SCHEMA, planTable } from './plan-table.ts';
 import { RECORDS_SCHEMA, RecordTables } from './record-tables.ts';
 import { ResealTables } from './reseal-tables.ts';
 import { StoreFile, type StoreFileOptions } from './store-file.ts';
@@ -56,6 +57,7 @@ const JUDGED_IN_LOG = [
   'collection_tags',
   'entries',
   'keys',
+  'plans',
 ];
 
 /** Shared by all look-ups of an API key: the client, not yet authenticated, chooses the hash. */
@@ -148,7 +150,7 @@ export class Session {
     const log = this.#open({
       path,
       schema,
-      later: `${ALIASES_SCHEMA};${TAGS_SCHEMA};${AUDIT_SCHEMA}`,
+      later: `${ALIASES_SCHEMA};${TAGS_SCHEMA};${AUDIT_SCHEMA};${PLANS_SCHEMA}`,
       judged: JUDGED_IN_LOG,
       pageBytes,
       made,
@@ -171,6 +173,7 @@ export class Session {
       contradictions: contradictionTable(log.database),
       audit: auditTable(log.database),
       owners: ownerTable(log.database),
+      plans: planTable(log.database),
       traces: traceTable(log.database, LOG_TRACES),
     });
     if (resealing) this.#place(log, { reseal: new ResealTables(log.database, sealKeys.log) });

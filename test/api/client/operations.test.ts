@@ -193,9 +193,17 @@ test('an operator creates, changes and deletes accounts', async () => {
   const { account, key } = await operator.createAccount({ name: 'guest', plan: 'free' });
   expect(await new Provec({ url: service.url, apiKey: key.secret }).listCollections().all()).toEqual([]);
   expect(await operator.changePlan(account.id, { plan: 'pro' })).toMatchObject({ plan: 'pro' });
-  expect(await operator.listPlans()).toMatchObject(
+  expect((await operator.listPlans()).slice(0, 4)).toMatchObject(
     ['free', 'pro', 'business', 'enterprise'].map((name) => ({ name, anchoring: name !== 'free' })),
   );
+  const { name: _, source, ...limits } = (await operator.listPlans())[1]!;
+  expect(source).toBe('built-in');
+  const own = await operator.putPlan('guests', { ...limits, vectors: 7 });
+  expect(own).toEqual({ name: 'guests', ...limits, vectors: 7, source: 'stored' });
+  await operator.changePlan(account.id, { plan: 'guests' });
+  await expect(operator.deletePlan('guests')).rejects.toMatchObject({ code: 'PLAN_IN_USE' });
+  expect(await operator.changePlan(account.id, { plan: 'pro' })).toMatchObject({ plan: 'pro' });
+  await operator.deletePlan('guests');
   expect((await operator.listAccounts().all()).map(({ id }) => id)).toContain(account.id);
   const listed = (await operator.listAccounts({ usage: true }).all()).find(({ id }) => id === account.id);
   expect(listed).toEqual(await operator.getAccount(account.id));

@@ -6,6 +6,7 @@ import type { ServiceBroker } from 'moleculer';
 import { type ActionName, type Actions, call } from '../../../contracts/actions/call.ts';
 import { SYSTEM_CLOCK } from '../../../lib/time/clock.ts';
 import { readConfig } from '../../../process/config.ts';
+import { runtimeOf } from '../../../process/runtime.ts';
 import anchoringService from '../../../services/anchoring/anchoring.service.ts';
 import type { LedgerClient } from '../../../services/anchoring/ledger/ledger-client.ts';
 import type { CollectionRow } from '../../../store/catalog.ts';
@@ -108,7 +109,7 @@ export class AnchoringCluster {
     });
     const config = readConfig({ ...this.#relay.environment, PROVEC_DATA_DIR: this.#folder });
     const node = await this.#cluster.start(id);
-    const runtime = { config, store: { ...store, anchors }, clock: SYSTEM_CLOCK, log: SILENT };
+    const runtime = runtimeOf({ config, store: { ...store, anchors }, clock: SYSTEM_CLOCK, log: SILENT });
     // As an embedded ledger, so that no rate is kept for the sake of others.
     node.broker.createService(anchoringService(runtime, { url: `${this.#relay.url}/${id}`, keepOf: () => undefined }));
     node.broker.createService({

@@ -10,6 +10,7 @@ import { type Clock, SYSTEM_CLOCK } from '../../../lib/time/clock.ts';
 import { Metrics } from '../../../mixins/metrics.ts';
 import { brokerOptions } from '../../../moleculer.config.ts';
 import { readConfig } from '../../../process/config.ts';
+import { runtimeOf } from '../../../process/runtime.ts';
 import keysService from '../../../services/keys/keys.service.ts';
 import meteringService from '../../../services/metering/metering.service.ts';
 import { type Store, StoreError } from '../../../store/port.ts';
@@ -116,7 +117,7 @@ export class ControlCluster {
     );
     const state = new NodeState();
     const store = reachedBy(this.store, state);
-    const runtime = { config, store, clock, log };
+    const runtime = runtimeOf({ config, store, clock, log });
     broker.createService(keysService(runtime));
     broker.createService(meteringService(runtime));
     broker.createService({ name: 'collections', actions: { removeAll: () => null } });

@@ -2,7 +2,7 @@
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from '@jest/globals';
 import type { ServiceBroker } from 'moleculer';
 import { call } from '../../../contracts/actions/call.ts';
-import type { Verification } from '../../../contracts/actions/verification.ts';
+import type { Verification, VerificationOverview } from '../../../contracts/actions/verification.ts';
 import { Placement } from '../../../lib/placement/placement.ts';
 import { type Api, apiClient } from '../../support/api-client.ts';
 import { startBacking } from '../../support/backing-services.ts';
@@ -10,7 +10,7 @@ import { startCaller } from '../../support/caller.ts';
 import type { ClusterNode } from '../../support/cluster-node.ts';
 import { ClusterProcess } from '../../support/cluster-process.ts';
 import { refusal } from '../../support/refusal.ts';
-import { TEST_KEY } from '../../support/tenant.ts';
+import { ADMIN_TOKEN, TEST_KEY } from '../../support/tenant.ts';
 import { until } from '../../support/until.ts';
 
 const SHARDS = 4;
@@ -30,7 +30,7 @@ let apis: Api[];
 
 beforeAll(async () => {
   const backing = await startBacking('SQLite + TCP');
-  const environment = { PROVEC_LEDGER: 'off' };
+  const environment = { PROVEC_LEDGER: 'off', PROVEC_ADMIN_TOKEN: ADMIN_TOKEN };
   cluster = await ClusterProcess.start(backing, { shardNodes: 2, gateways: 2, controls: 2, environment });
   caller = await startCaller(backing.dataDir, 'cluster');
   apis = cluster.gateways.map(({ url }) => apiClient(url!, TEST_KEY));
@@ -72,6 +72,34 @@ test('concurrent requests at several gateways get the same verification, and eac
   const begun = await Promise.all([...apis, ...apis].map((api) => api<Verification>('POST', PATH)));
   expect(new Set(begun.map(({ status, body }) => `${status} ${body.id}`)).size).toBe(1);
   await expectDone(begun[0].body.id);
+});
+
+test('the operator sees verifications of every instance at any gateway, a running one first', async () => {
+  const operators = cluster.gateways.map(({ url }) => apiClient(url!, ADMIN_TOKEN));
+  const list = (api: Api, query = '') =>
+    api<{ verifications: VerificationOverview[]; nextCursor?: string }>('GET', `/admin/verifications${query}`);
+  const ended = await begun(apis[0]);
+  await expectDone(ended);
+  for (const node of cluster.shardNodes) node.halt();
+  const id = await begun(apis[0]);
+  const overview = { collectionId, collection: `${accountId}/docs`, startedAt: expect.any(String) };
+  for (const operator of operators) {
+    const { body } = await list(operator);
+    expect(body).toMatchObject({ unreachable: [] });
+    expect(body.verifications[0]).toEqual({
+      ...{ ...overview, id, state: 'running', endedAt: null, verdict: null, error: null },
+      progress: { scanned: expect.any(Number), total: COUNT },
+    });
+    expect(body.verifications).toContainEqual({
+      ...{ ...overview, id: ended, state: 'done', endedAt: expect.any(String), verdict: 'not_anchored', error: null },
+      progress: { scanned: COUNT, total: COUNT },
+    });
+    const first = await list(operator, '?limit=1');
+    expect(first.body).toMatchObject({ verifications: [{ id }], nextCursor: '1' });
+    expect((await list(operator, '?limit=1&cursor=1')).body.verifications).toEqual([body.verifications[1]]);
+  }
+  for (const node of cluster.shardNodes) node.resume();
+  await expectDone(id);
 });
 
 test('shows the progress of a shard on another node', async () => {

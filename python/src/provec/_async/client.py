@@ -315,7 +315,7 @@ class AsyncProvecOperator(_AsyncConnected):
 
         Args:
             name: Name of the account.
-            plan: "free", "pro", "business" or "enterprise".
+            plan: "free", "pro", "business", "enterprise", or a plan of the operator's.
         """
         answer = await self._transport.send("createAccount", body={"name": name, "plan": plan})
         return cast(api.CreateAccountResult, answer)
@@ -324,12 +324,54 @@ class AsyncProvecOperator(_AsyncConnected):
         """Lists the plans with their limits; None means no limit."""
         return cast(api.ListPlansResult, await self._transport.send("listPlans"))["plans"]
 
+    async def put_plan(
+        self,
+        name: str,
+        *,
+        vectors: int | None,
+        writes: int | None,
+        queries: int | None,
+        collections: int | None,
+        keys: int,
+        shards: int | None,
+        anchoring: bool,
+    ) -> api.Plan:
+        """Creates a plan, or changes its limits; None means no limit.
+
+        Every instance of the service applies them within half a second.
+
+        Args:
+            name: 1 to 40 characters of a-z, 0-9, "_" and "-".
+            vectors: Stored vectors.
+            writes: Records written per month.
+            queries: Queries and facets per month.
+            collections: Collections.
+            keys: API keys.
+            shards: Shards of a new collection.
+            anchoring: Whether roots are written to the ledger.
+        """
+        limits = {
+            "vectors": vectors,
+            "writes": writes,
+            "queries": queries,
+            "collections": collections,
+            "keys": keys,
+            "shards": shards,
+            "anchoring": anchoring,
+        }
+        answer = await self._transport.send("putPlan", {"plan": name}, body=limits)
+        return cast(api.PutPlanResult, answer)["plan"]
+
+    async def delete_plan(self, name: str) -> None:
+        """Deletes a plan that no account has. A built-in one gets its configured limits back."""
+        await self._transport.send("deletePlan", {"plan": name})
+
     async def change_plan(self, id: str, plan: str) -> api.Account:
         """Changes an account's plan.
 
         Args:
             id: Id of the account.
-            plan: "free", "pro", "business" or "enterprise".
+            plan: "free", "pro", "business", "enterprise", or a plan of the operator's.
         """
         answer = await self._transport.send("changePlan", {"id": id}, body={"plan": plan})
         return cast(api.ChangePlanResult, answer)["account"]
@@ -449,6 +491,17 @@ class AsyncProvecOperator(_AsyncConnected):
             state: "pending" or "halted"; None: all.
         """
         return self._listing("listAllAnchors", "anchors", cursor, limit=limit, state=state)
+
+    def list_verifications(
+        self, *, limit: int = 1000, cursor: str | None = None
+    ) -> AsyncListing[api.ListAllVerificationsResult, api.VerificationOverview]:
+        """Lists the background verifications of all accounts: running ones, then the newest.
+
+        Args:
+            limit: Maximum number of items per page.
+            cursor: `nextCursor` of a page, to start at the page after it.
+        """
+        return self._listing("listAllVerifications", "verifications", cursor, limit=limit)
 
     async def resume_anchoring(self, collection: str) -> None:
         """Accepts the content of a halted collection as right, and anchors it."""

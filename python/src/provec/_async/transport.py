@@ -20,9 +20,15 @@ from .answer import ENCODING, content_of, pieces_of
 
 NDJSON = "application/x-ndjson"
 TIMEOUT = 90.0
-#: Exceptions to TIMEOUT, in seconds: a verify may take ten minutes, and the answer to an import
-#: comes after its last record.
-TIMEOUTS = {"verifyCollection": 610.0, "importRecords": None}
+#: Exceptions to TIMEOUT, in seconds: a verify may take ten minutes, the answer to an import comes
+#: after its last record, and the service gives moves, resumes and drains longer than other calls.
+TIMEOUTS = {
+    "verifyCollection": 610.0,
+    "importRecords": None,
+    "moveShard": 280.0,
+    "resumeAnchoring": 280.0,
+    "drainNode": 120.0,
+}
 #: Maximum time for reading an answer, as a multiple of its timeout.
 PAUSES_MAX = 10
 ERROR_MAX_BYTES = 1024 * 1024

@@ -94,6 +94,28 @@ export const CLUSTER: readonly Example[] = [
     answer: { anchors: [] },
   },
   {
+    operation: 'listAllVerifications',
+    summary: 'One that ended',
+    query: { limit: 1 },
+    varies: ['id', 'collectionId', 'collection', 'startedAt', 'endedAt'],
+    answer: {
+      verifications: [
+        {
+          id: '0f6d3c52ab9e4471-6a1e2f0c-3b8d-4d57-9f61-2c7e5a908b14',
+          state: 'done',
+          progress: { scanned: 6, total: 6 },
+          collectionId: COLLECTION_ID,
+          collection: `${ACCOUNT_ID}/notes`,
+          startedAt: '2026-11-26T12:35:21.870Z',
+          endedAt: '2026-11-26T12:35:21.912Z',
+          verdict: 'match',
+          error: null,
+        },
+      ],
+      unreachable: [],
+    },
+  },
+  {
     operation: 'getLedger',
     summary: 'The embedded ledger',
     varies: ['rpc', 'authority'],

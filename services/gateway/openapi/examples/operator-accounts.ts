@@ -73,7 +73,7 @@ export const OPERATOR_ACCOUNTS: readonly Example[] = [
   {
     operation: 'listPlans',
     summary: 'The plans as they come',
-    answer: { plans: PLAN_NAMES.map((name) => ({ name, ...DEFAULT_PLANS[name] })) },
+    answer: { plans: PLAN_NAMES.map((name) => ({ name, ...DEFAULT_PLANS[name], source: 'built-in' })) },
   },
   {
     operation: 'createAccountKey',

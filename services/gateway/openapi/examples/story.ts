@@ -5,6 +5,7 @@ import { CLUSTER } from './cluster.ts';
 import { COLLECTIONS_CREATED, COLLECTIONS_MANAGED } from './collections.ts';
 import type { Example } from './example.ts';
 import { OPERATOR_ACCOUNTS } from './operator-accounts.ts';
+import { OPERATOR_PLANS } from './operator-plans.ts';
 import { PAGES } from './pages.ts';
 import { RECORDS_PROVED } from './proofs.ts';
 import { RECORDS_DELETED, RECORDS_WRITTEN } from './records.ts';
@@ -25,6 +26,7 @@ export const STORY: readonly Example[] = [
   ...AUDIT,
   ...OPERATOR_ACCOUNTS,
   ...OPERATOR_AUDIT,
+  ...OPERATOR_PLANS,
   ...CLUSTER,
   ...PAGES,
 ];

@@ -4,6 +4,7 @@ import { assertAnswer } from '../../../../client/http/shape.ts';
 import type { OperationId } from '../../../../client/http/transport.ts';
 import { Provec, ProvecOperator, ServerError } from '../../../../client/index.ts';
 import { LIMITS } from '../../../../lib/limits.ts';
+import { DEFAULT_PLANS } from '../../../../lib/plans.ts';
 import { openApiDocument } from '../../../../services/gateway/openapi/document.ts';
 import { STORY } from '../../../../services/gateway/openapi/examples/story.ts';
 import { ApiDocument, type Json } from '../../../support/api-document.ts';
@@ -128,6 +129,8 @@ describe('a service that is not Provec and answers {}', () => {
     createAccount: () => operator.createAccount({ name: 'a', plan: 'free' }),
     listAccounts: () => operator.listAccounts().all(),
     listPlans: () => operator.listPlans(),
+    putPlan: () => operator.putPlan('a', DEFAULT_PLANS.pro),
+    deletePlan: () => operator.deletePlan('a'),
     changePlan: () => operator.changePlan('a', { plan: 'free' }),
     deleteAccount: () => operator.deleteAccount('a'),
     getAccount: () => operator.getAccount('a'),
@@ -141,6 +144,7 @@ describe('a service that is not Provec and answers {}', () => {
     moveShard: () => operator.moveShard('c.0', { node: 'n' }),
     listAllCollections: () => operator.listCollections().all(),
     listAllAnchors: () => operator.listAnchors().all(),
+    listAllVerifications: () => operator.listVerifications().all(),
     resumeAnchoring: () => operator.resumeAnchoring('c'),
     startBackup: () => operator.startBackup(),
     listBackups: () => operator.listBackups().all(),

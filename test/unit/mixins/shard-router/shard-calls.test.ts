@@ -11,6 +11,7 @@ import { SYSTEM_CLOCK } from '../../../../lib/time/clock.ts';
 import { ShardCalls } from '../../../../mixins/shard-router/shard-calls.ts';
 import { NodeUnresponsive } from '../../../../mixins/shard-router/unresponsive-nodes.ts';
 import { readConfig } from '../../../../process/config.ts';
+import { runtimeOf } from '../../../../process/runtime.ts';
 import shards from '../../../../services/shards/shards.service.ts';
 import type { CollectionRow } from '../../../../store/catalog.ts';
 import { openSqliteStore } from '../../../../store/sqlite/store.ts';
@@ -51,7 +52,7 @@ async function oneNode(replicas: number) {
   };
   await store.catalog.createCollection(row, null);
   const config = readConfig({ PROVEC_DATA_DIR: folder, PROVEC_WORKERS: '1', PROVEC_DISK_RESERVE_MB: '0' });
-  const runtime = { config, store, clock: SYSTEM_CLOCK, log: pino({ level: 'silent' }) };
+  const runtime = runtimeOf({ config, store, clock: SYSTEM_CLOCK, log: pino({ level: 'silent' }) });
   const start = async (): Promise<ServiceBroker> => {
     const calls = new ShardCalls(store.owners);
     const broker = new ServiceBroker({

@@ -3,11 +3,13 @@ import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import { pino } from 'pino';
-import { DEFAULT_PLANS, type PlanName } from '../../../../lib/plans.ts';
+import type { PlanName } from '../../../../lib/plans.ts';
 import type { AnchoredRoot } from '../../../../lib/shard/collection-root.ts';
 import { type Cut, EMPTY_HEAD, type ShardHead } from '../../../../lib/shard/head.ts';
 import { shardKey } from '../../../../lib/shard/key.ts';
 import { SYSTEM_CLOCK } from '../../../../lib/time/clock.ts';
+import { readConfig } from '../../../../process/config.ts';
+import { PlanBook } from '../../../../process/plan-book.ts';
 import { Anchoring } from '../../../../services/anchoring/anchoring.ts';
 import type { AnchoringOptions } from '../../../../services/anchoring/context.ts';
 import { openAuthority } from '../../../../services/anchoring/ledger/authority.ts';
@@ -134,7 +136,7 @@ export class AnchoringFixture {
     const anchoring = new Anchoring({
       ledger: this.client,
       store: this.store,
-      plans: DEFAULT_PLANS,
+      plans: new PlanBook({ config: readConfig({}), store: this.store, clock: SYSTEM_CLOCK }),
       clock: SYSTEM_CLOCK,
       log: SILENT,
       isShared: false,

@@ -9,6 +9,7 @@ import { LEDGER_PROGRAM } from '../../../../lib/ledger/program.ts';
 import type { ShardHead } from '../../../../lib/shard/head.ts';
 import { SYSTEM_CLOCK } from '../../../../lib/time/clock.ts';
 import { type Config, ConfigError, readConfig } from '../../../../process/config.ts';
+import { runtimeOf } from '../../../../process/runtime.ts';
 import anchoringService from '../../../../services/anchoring/anchoring.service.ts';
 import { openAuthority } from '../../../../services/anchoring/ledger/authority.ts';
 import {
@@ -44,7 +45,10 @@ describe.each([
     config = readConfig({ PROVEC_DATA_DIR: fixture.folder, ...environment });
     running = broker();
     running.createService(
-      anchoringService({ config, store: fixture.store, clock: SYSTEM_CLOCK, log: SILENT }, fixture.devLedger),
+      anchoringService(
+        runtimeOf({ config, store: fixture.store, clock: SYSTEM_CLOCK, log: SILENT }),
+        fixture.devLedger,
+      ),
     );
     running.createService({
       name: 'shards',
@@ -151,7 +155,10 @@ test('URLs of RPC nodes reveal nothing that may be a key', async () => {
     PROVEC_SOLANA_CLUSTER: 'devnet',
     PROVEC_SOLANA_KEYPAIR: join(fixture.folder, 'ledger-keypair.json'),
   });
-  const { actions } = anchoringService({ config, store: fixture.store, clock: SYSTEM_CLOCK, log: SILENT }, null);
+  const { actions } = anchoringService(
+    runtimeOf({ config, store: fixture.store, clock: SYSTEM_CLOCK, log: SILENT }),
+    null,
+  );
   const { handler } = actions!.info as unknown as { handler(): Promise<LedgerInfo> };
   expect((await handler()).rpc).toEqual(['https://rpc.example', 'https://other.example:8899']);
   await fixture.end();
@@ -161,7 +168,9 @@ test('with the ledger off nothing is anchored and nothing fails', async () => {
   const fixture = await AnchoringFixture.open();
   const config = readConfig({ PROVEC_DATA_DIR: fixture.folder, PROVEC_LEDGER: 'off' });
   const running = broker();
-  running.createService(anchoringService({ config, store: fixture.store, clock: SYSTEM_CLOCK, log: SILENT }, null));
+  running.createService(
+    anchoringService(runtimeOf({ config, store: fixture.store, clock: SYSTEM_CLOCK, log: SILENT }), null),
+  );
   await running.start();
   const collectionId = (await fixture.collection()).id;
   const submitted = await call(running, 'anchoring.submit', { collectionId, cut: [headOf(0, 1)], waitMs: WAIT_MS });

@@ -3,8 +3,8 @@ import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, test } from '@jest/globals';
 import { pino } from 'pino';
 import type { ErrorCode, ProvecError } from '../../../../lib/errors.ts';
+import { ReadCache } from '../../../../lib/time/read-cache.ts';
 import { makeFirstKey } from '../../../../services/keys/first-key.ts';
-import { ReadCache } from '../../../../services/keys/read-cache.ts';
 import type { Store } from '../../../../store/port.ts';
 import { eventually, ManualClock, rejectedError, startNode } from '../../../support/accounts.ts';
 import { openTemporaryStore, type TemporaryStore, type World } from '../../../support/world.ts';
@@ -261,7 +261,7 @@ describe('authentication', () => {
   });
 
   test('a read that a revocation overtakes is not cached', async () => {
-    const cache = new ReadCache<{ age: string }>(clock);
+    const cache = new ReadCache<{ age: string }>(clock, 'late');
     let answer = (_: { age: string }): void => {};
     const overtaken = cache.get('key', () => new Promise((resolve) => (answer = resolve)));
     cache.forget(() => true);

@@ -58,3 +58,24 @@ test('a failure while the process stops is not reported as a fault', async () =>
   await until('it failed', () => verifications.find(two.id, 'two')?.state === 'failed');
   expect(lines).toHaveLength(1);
 });
+
+test('the list has those that run, then those that ended, the newest first', async () => {
+  const { runs, verifications } = held();
+  const rows = ['one', 'two', 'three'].map((name) => newCollection({ accountId: 'ann', name }));
+  for (const row of rows) verifications.begin(row, 7, row.name);
+  runs[0].reject(new Error('a defect'));
+  await until('the first failed', () => verifications.find(rows[0].id, 'one')?.state === 'failed');
+  runs[1].resolve(RESULT);
+  await until('the second ended', () => verifications.find(rows[1].id, 'two')?.state === 'done');
+  const time = expect.stringMatching(/^\d{4}-.*Z$/);
+  const common = { startedAt: time, endedAt: time, verdict: null, error: null };
+  const overview = (at: number) => ({ collectionId: rows[at].id, collection: `ann/${rows[at].name}` });
+  expect(verifications.list()).toEqual([
+    { ...common, ...overview(2), id: 'three', state: 'running', progress: { scanned: 0, total: 7 }, endedAt: null },
+    { ...common, ...overview(1), id: 'two', state: 'done', progress: { scanned: 7, total: 7 }, verdict: 'match' },
+    {
+      ...{ ...common, ...overview(0), id: 'one', state: 'failed', progress: { scanned: 0, total: 7 } },
+      error: expect.any(String),
+    },
+  ]);
+});

@@ -80,7 +80,10 @@ export class ScriptedWorld {
     };
     this.#world = await startWorld({
       environment,
-      store: { contradictions: { list: async () => this.contradictions } } as unknown as Store,
+      store: {
+        contradictions: { list: async () => this.contradictions },
+        plans: { find: async () => null },
+      } as unknown as Store,
       clock: { ...SYSTEM_CLOCK, wallMs: () => SYSTEM_CLOCK.wallMs() + this.pausedMs },
       services: [(runtime) => verificationService(runtime, pause)],
       fakes: {

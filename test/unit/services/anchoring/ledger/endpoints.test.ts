@@ -2,12 +2,14 @@
  * Two endpoints of one ledger. The first one to be asked returns state from long ago, so the other
  * endpoint's answers must count.
  */
+
 import { describe, expect, test } from '@jest/globals';
 import { ServiceBroker } from 'moleculer';
 import { call } from '../../../../../contracts/actions/call.ts';
 import { collectionRoot } from '../../../../../lib/shard/collection-root.ts';
 import { SYSTEM_CLOCK } from '../../../../../lib/time/clock.ts';
 import { readConfig } from '../../../../../process/config.ts';
+import { runtimeOf } from '../../../../../process/runtime.ts';
 import anchoringService from '../../../../../services/anchoring/anchoring.service.ts';
 import { LedgerUnreachableError } from '../../../../../services/anchoring/ledger/rpc-pool.ts';
 import { until } from '../../../../support/until.ts';
@@ -235,7 +237,9 @@ describe('an account as it was long ago', () => {
       PROVEC_SOLANA_KEYPAIR: relay.environment.PROVEC_SOLANA_KEYPAIR,
     });
     const broker = new ServiceBroker({ logger: false });
-    broker.createService(anchoringService({ config, store: other.store, clock: SYSTEM_CLOCK, log: SILENT }, null));
+    broker.createService(
+      anchoringService(runtimeOf({ config, store: other.store, clock: SYSTEM_CLOCK, log: SILENT }), null),
+    );
     await broker.start();
     odd('getAccountInfo', () => ({ result: { context: { slot: 1 }, value: null } }));
     const onChain = await call(broker, 'anchoring.onChain', { collectionId: row.id });

@@ -1,5 +1,5 @@
 /**
- * Caches values read from the store.
+ * Caches keys, accounts and plans read from the store.
  *
  * No result is older than `keyCacheMaxAgeMs`, counted from when its read was sent, unless the read
  * itself took longer; one that takes longer than `keyReadMaxMs` is rejected. So a revocation or
@@ -8,10 +8,10 @@
  * A node cut off from the store trusts its cache for half a second and then answers UNAVAILABLE.
  */
 import { LRUCache } from 'lru-cache';
-import { unavailable } from '../../lib/errors.ts';
-import { INTERNAL_LIMITS } from '../../lib/limits.ts';
-import type { Clock } from '../../lib/time/clock.ts';
-import { withTimeLimit } from '../../lib/time/timers.ts';
+import { unavailable } from '../errors.ts';
+import { INTERNAL_LIMITS } from '../limits.ts';
+import type { Clock } from './clock.ts';
+import { withTimeLimit } from './timers.ts';
 
 interface CacheRead<T> {
   sentAtMs: number;
@@ -20,11 +20,16 @@ interface CacheRead<T> {
 
 export class ReadCache<T extends object> {
   readonly #clock: Pick<Clock, 'monotonicMs'>;
+  readonly #late: () => never;
   readonly #entries: LRUCache<string, T>;
   #underWay = new Map<string, CacheRead<T>>();
 
-  constructor(clock: Pick<Clock, 'monotonicMs'>) {
+  /** `lateMessage` is that of the UNAVAILABLE for a read that is slow. */
+  constructor(clock: Pick<Clock, 'monotonicMs'>, lateMessage: string) {
     this.#clock = clock;
+    this.#late = () => {
+      throw unavailable(lateMessage);
+    };
     this.#entries = new LRUCache({
       max: INTERNAL_LIMITS.keyCacheMaxEntries,
       ttl: INTERNAL_LIMITS.keyCacheMaxAgeMs,
@@ -42,8 +47,8 @@ export class ReadCache<T extends object> {
     const underWay = this.#underWay.get(key);
     const isShared = underWay !== undefined && this.#ageMs(underWay) < INTERNAL_LIMITS.keyCacheMaxAgeMs;
     const reading = isShared ? underWay : this.#send(key, read);
-    const value = await withTimeLimit(reading.value, INTERNAL_LIMITS.keyReadMaxMs, late);
-    if (this.#ageMs(reading) > INTERNAL_LIMITS.keyReadMaxMs) late();
+    const value = await withTimeLimit(reading.value, INTERNAL_LIMITS.keyReadMaxMs, this.#late);
+    if (this.#ageMs(reading) > INTERNAL_LIMITS.keyReadMaxMs) this.#late();
     return value;
   }
 
@@ -74,8 +79,4 @@ export class ReadCache<T extends object> {
   #ageMs({ sentAtMs }: CacheRead<T>): number {
     return this.#clock.monotonicMs() - sentAtMs;
   }
-}
-
-function late(): never {
-  throw unavailable('The service could not check in time whether the API key is still valid; try again.');
 }

@@ -1,0 +1,91 @@
+import type { PlanView } from '../../contracts/actions/keys.ts';
+import { notFound, ProvecError } from '../../lib/errors.ts';
+import {
+  isBuiltInPlan,
+  PLAN_NAMES,
+  type PlanLimits,
+  type PlanName,
+  planLimitsText,
+  STORED_PLANS_MAX,
+} from '../../lib/plans.ts';
+import { type KnownPlan, type PlanBook, storedPlan } from '../../process/plan-book.ts';
+import type { Catalog } from '../../store/catalog.ts';
+import type { PlanRow, PlanStore } from '../../store/plans.ts';
+import { StoreError } from '../../store/port.ts';
+
+/**
+ * The plans that accounts can have.
+ *
+ * Guarantees: of a concurrent deletion of a plan and an account that gets it, one is refused.
+ * Deletion removes the row and then looks for accounts; an account gets the plan and then looks for
+ * the row (accounts.ts). So one of them sees the other, and undoes its own change. A process that
+ * dies between its two steps can leave an account whose plan is missing: its requests that need
+ * limits fail until the operator changes its plan, or makes the plan again.
+ */
+export class PlanCatalog {
+  readonly #plans: PlanStore;
+  readonly #accounts: Pick<Catalog, 'hasAccountOfPlan'>;
+  readonly #book: PlanBook;
+
+  constructor({ plans, catalog }: { plans: PlanStore; catalog: Pick<Catalog, 'hasAccountOfPlan'> }, book: PlanBook) {
+    this.#plans = plans;
+    this.#accounts = catalog;
+    this.#book = book;
+  }
+
+  /** Returns every plan, built-in ones first, others by name. */
+  async list(): Promise<PlanView[]> {
+    const stored = new Map((await this.#plans.list()).map((row) => [row.name, storedPlan(row)]));
+    const builtIn = PLAN_NAMES.map((name) => viewOf(name, stored.get(name) ?? this.#book.configured(name)));
+    const others = [...stored].filter(([name]) => !isBuiltInPlan(name));
+    return [...builtIn, ...others.map(([name, known]) => viewOf(name, known))];
+  }
+
+  /** Returns the names of all plans. */
+  async names(): Promise<PlanName[]> {
+    const stored = (await this.#plans.list()).map(({ name }) => name);
+    return [...new Set<PlanName>([...PLAN_NAMES, ...stored])];
+  }
+
+  /** Returns whether there is such a plan now. */
+  async exists(name: PlanName): Promise<boolean> {
+    return (await this.#book.find(name)) !== null;
+  }
+
+  /**
+   * Creates a plan or replaces its limits, even those of a row that the service did not write.
+   * Throws PLANS_LIMIT_REACHED; concurrent calls may exceed that limit.
+   */
+  async put(name: PlanName, limits: PlanLimits): Promise<PlanView> {
+    const others = (await this.#plans.list()).filter((row) => row.name !== name);
+    if (others.length >= STORED_PLANS_MAX)
+      throw new ProvecError('PLANS_LIMIT_REACHED', `The store has ${STORED_PLANS_MAX} plans, and takes no more.`);
+    await this.#plans.put({ name, limits: planLimitsText(limits) });
+    return viewOf(name, { limits, source: 'stored' });
+  }
+
+  /** Throws PLAN_NOT_FOUND, and PLAN_IN_USE unless the plan is a built-in one. */
+  async delete(name: PlanName): Promise<void> {
+    const before = await this.#stored(name);
+    if (!isBuiltInPlan(name) && (await this.#accounts.hasAccountOfPlan(name))) throw inUse(name);
+    if (!(await this.#plans.remove(name))) throw notFound('PLAN_NOT_FOUND');
+    if (isBuiltInPlan(name) || !(await this.#accounts.hasAccountOfPlan(name))) return;
+    if (before !== null) await this.#plans.put(before);
+    throw inUse(name);
+  }
+
+  /** Returns the stored row; null if there is none that the service wrote. */
+  async #stored(name: PlanName): Promise<PlanRow | null> {
+    try {
+      return await this.#plans.find(name);
+    } catch (error) {
+      if (error instanceof StoreError && error.kind === 'damaged') return null;
+      throw error;
+    }
+  }
+}
+
+const viewOf = (name: PlanName, { limits, source }: KnownPlan): PlanView => ({ name, ...limits, source });
+
+const inUse = (name: PlanName): ProvecError =>
+  new ProvecError('PLAN_IN_USE', `An account has the plan ${name}; change the plan of its accounts first.`);
