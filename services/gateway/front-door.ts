@@ -10,7 +10,7 @@ import { unavailable } from '../../lib/errors.ts';
 import { INTERNAL_LIMITS } from '../../lib/limits.ts';
 import { SYSTEM_CLOCK } from '../../lib/time/clock.ts';
 import { jsonAnswer, livezPage, type WebPage } from '../../mixins/health/health-pages.ts';
-import type { Config } from '../../process/config.ts';
+import { type Config, schemeOf } from '../../process/config.ts';
 import { DIALECTS } from './dialects.ts';
 import { hasAmbiguousFraming } from './head-checks.ts';
 import { type HttpHandler, HttpServer, type HttpTimeouts } from './http-server.ts';
@@ -18,6 +18,7 @@ import { RequestContext } from './request-context.ts';
 import { Responder } from './responder.ts';
 import { MINIMUM_PACE } from './responses/reading-pace.ts';
 import { Sender } from './responses/sender.ts';
+import { TlsCertificate } from './tls-certificate.ts';
 
 const TIMEOUTS: HttpTimeouts = {
   headerMs: INTERNAL_LIMITS.requestHeaderTimeoutMs,
@@ -28,7 +29,7 @@ const LOOPBACK_HOSTS = ['127.0.0.1', 'localhost', '[::1]'];
 const WILDCARDS = ['0.0.0.0', '::'];
 const STARTING = unavailable('Provec is starting; send the request again.');
 
-type Address = Pick<Config, 'host' | 'port' | 'pricingUrl' | 'statusUrl'>;
+type Address = Pick<Config, 'host' | 'port' | 'tlsCert' | 'tlsKey' | 'pricingUrl' | 'statusUrl'>;
 
 export class FrontDoor {
   readonly #config: Address;
@@ -37,11 +38,12 @@ export class FrontDoor {
   readonly #pages: ReadonlyMap<string, WebPage>;
   #port: number;
 
+  /** Throws ConfigError if the certificate cannot be used. */
   constructor(config: Address, log: Logger, timeouts = TIMEOUTS) {
     this.#config = config;
     this.#port = config.port;
     this.#responder = new Responder(config, log, new Sender(MINIMUM_PACE));
-    this.#server = new HttpServer(timeouts, (...request) => this.#refuse(...request));
+    this.#server = new HttpServer(timeouts, (...request) => this.#refuse(...request), certificateOf(config, log));
     this.#pages = new Map<string, WebPage>([
       ['/livez', livezPage],
       ['/readyz', () => jsonAnswer(503, { status: this.isDraining ? 'stopping' : 'starting' })],
@@ -63,7 +65,8 @@ export class FrontDoor {
   ownOrigins(): string[] {
     const { host } = this.#config;
     const named = WILDCARDS.includes(host) ? [] : [host.includes(':') ? `[${host}]` : host];
-    const origins = [...LOOPBACK_HOSTS, ...named].map((name) => new URL(`http://${name}:${this.#port}`).origin);
+    const scheme = schemeOf(this.#config);
+    const origins = [...LOOPBACK_HOSTS, ...named].map((name) => new URL(`${scheme}://${name}:${this.#port}`).origin);
     return [...new Set(origins)];
   }
 
@@ -88,4 +91,8 @@ export class FrontDoor {
     if (page === undefined) this.#responder.fail(request, STARTING);
     else void this.#responder.page(request, page);
   }
+}
+
+function certificateOf({ tlsCert: cert, tlsKey: key }: Address, log: Logger): TlsCertificate | null {
+  return cert === null || key === null ? null : new TlsCertificate({ cert, key }, log);
 }

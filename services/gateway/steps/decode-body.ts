@@ -1,4 +1,5 @@
 import { batchBytes, type RecordBatch } from '../../../lib/records/batch.ts';
+import { schemeOf } from '../../../process/config.ts';
 import type { RequestContext } from '../request-context.ts';
 import type { StepParts } from './step.ts';
 import { queueRequestOf } from './wait-turn.ts';
@@ -16,7 +17,7 @@ export async function decodeBody(request: RequestContext, parts: StepParts): Pro
   const isSent = route.body !== null || bytes.byteLength > 0;
   const body = isSent ? await decoded(request, parts) : null;
   const { host = '' } = req.headers;
-  const origin = parts.config.publicUrl ?? `http://${HOST.test(host) ? host : 'localhost'}`;
+  const origin = parts.config.publicUrl ?? `${schemeOf(parts.config)}://${HOST.test(host) ? host : 'localhost'}`;
   const mayRead = request.identity?.scopes.includes('read') ?? false;
   request.input = { accountId, target, item, query, search, body, collection, mayRead, origin, limits };
   request.params = route.params(request.input);
