@@ -60,6 +60,12 @@ const SERVERS = [
     how: 'put curl, 7.82 or newer, jq and python3, 3.10 or newer, with venv on the PATH',
   },
   {
+    name: 'one-machine',
+    tests: '/test/one-machine/',
+    isThere: () => ['caddy', 'nginx', 'systemd-analyze', 'strace'].every(isOnPath),
+    how: 'put caddy, nginx, systemd-analyze and strace on the PATH (Debian has packages of all)',
+  },
+  {
     name: 'k8s',
     tests: '/test/deployment/rendered-',
     isThere: () =>

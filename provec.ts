@@ -23,11 +23,12 @@ import { retriedCalls } from './mixins/retried-calls.ts';
 import { ShardCalls } from './mixins/shard-router/shard-calls.ts';
 import { shardNodeMetadata } from './mixins/shard-router/shard-nodes.ts';
 import { brokerOptions } from './moleculer.config.ts';
-import type { Config } from './process/config.ts';
+import { type Config, schemeOf } from './process/config.ts';
 import { withStartupHint } from './process/data-dir.ts';
 import { makeLogger } from './process/logger.ts';
 import { checkpointsIn, isShared, lockHome } from './process/node-home.ts';
 import { refuseSymbolicLinks } from './process/own-files.ts';
+import { warnOfPlainHttp } from './process/plain-http.ts';
 import { type Runtime, runtimeOf } from './process/runtime.ts';
 import { loadSecrets } from './process/secret-file.ts';
 import { SERVICE_NAMES, type ServiceName } from './process/service-names.ts';
@@ -158,7 +159,7 @@ class ProvecProcess {
 
   /** Returns the URL; null without a health port. */
   async #startHealth(): Promise<string | null> {
-    const { adminToken, healthPort, host } = this.#config;
+    const { adminToken, healthHost, healthPort, host } = this.#config;
     if (healthPort === null) return null;
     const readiness = (): Promise<Readiness> => this.#readiness();
     const isStopping = (): boolean => this.#parts.isStopping;
@@ -171,7 +172,7 @@ class ProvecProcess {
       ]),
     );
     this.#parts.add('the health port', () => health.close());
-    return health.listen(healthPort, host);
+    return health.listen(healthPort, healthHost ?? host);
   }
 
   async #readiness(): Promise<Readiness> {
@@ -296,7 +297,8 @@ class ProvecProcess {
     const runtime = { store, clock: this.#clock, log: this.#log };
     // The first key exists before the gateway accepts requests.
     const bootstrapSecret = this.#runs('keys') ? await makeFirstKey(runtime, bootstrapPlan, bootstrapKey) : null;
-    const url = this.#runs('gateway') ? await listen(broker) : null;
+    const url = this.#runs('gateway') ? await listen(broker, this.#config) : null;
+    if (url !== null) warnOfPlainHttp(this.#config, this.#log);
     return { bootstrapSecret, url };
   }
 }
@@ -308,9 +310,9 @@ interface ShardsService {
   endRecomputations(): void;
 }
 
-async function listen(broker: Broker): Promise<string> {
+async function listen(broker: Broker, config: Config): Promise<string> {
   const { port, host } = await broker.call<{ port: number; host: string }, object>('gateway.listen', {});
-  return `http://${host.includes(':') ? `[${host}]` : host}:${port}`;
+  return `${schemeOf(config)}://${host.includes(':') ? `[${host}]` : host}:${port}`;
 }
 
 /** Opens the store. The MongoDB driver is a seventh of all code, so it is loaded only if needed. */

@@ -30,10 +30,10 @@ export class Session {
     return (await this.operatorAt()).operator;
   }
 
-  /** Returns the same, and the service's address. */
-  async operatorAt(): Promise<{ operator: ProvecOperator; url: string }> {
+  /** Returns the same, the service's address and the operator's token. */
+  async operatorAt(): Promise<{ operator: ProvecOperator; url: string; token: string }> {
     const connection = await connectionOf(this.options, ADMIN_TOKEN);
-    return { operator: operatorOf(connection), url: connection.url };
+    return { operator: operatorOf(connection), url: connection.url, token: connection.secret };
   }
 
   async collection(name: string): Promise<Collection> {

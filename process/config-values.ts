@@ -1,6 +1,7 @@
 /** Parsers of configuration values, given as text in a variable or in a file that it names. */
 
 import { readFileSync } from 'node:fs';
+import { BlockList, isIP } from 'node:net';
 import { systemCode } from '../lib/host/system-error.ts';
 
 /** Its message completes "<NAME> must be ...". */
@@ -35,6 +36,21 @@ export function listSetting(raw: string | undefined): string[] {
     .split(',')
     .map((part) => part.trim())
     .filter((part) => part !== '');
+}
+
+/** Parses IP addresses and networks in CIDR notation, separated by commas. */
+export function networksSetting(raw: string | undefined): BlockList {
+  const networks = new BlockList();
+  for (const part of listSetting(raw)) {
+    const [address = '', bits, ...more] = part.split('/');
+    const version = isIP(address);
+    const maxBits = version === 4 ? 32 : 128;
+    const length = bits === undefined ? maxBits : /^\d{1,3}$/.test(bits) ? Number(bits) : Number.NaN;
+    if (version === 0 || more.length > 0 || !(length <= maxBits))
+      return invalidSetting('IP addresses or networks such as 10.0.0.0/8, separated by commas');
+    networks.addSubnet(address, length, version === 4 ? 'ipv4' : 'ipv6');
+  }
+  return networks;
 }
 
 const isHttpUrl = (raw: string): boolean => URL.canParse(raw) && /^https?:$/.test(new URL(raw).protocol);

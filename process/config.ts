@@ -14,6 +14,7 @@ import {
   json,
   listSetting,
   mongoUrl,
+  networksSetting,
   redisUrl,
   textOfFile,
   token,
@@ -105,8 +106,34 @@ export const VARIABLES = {
     env: 'PROVEC_HEALTH_PORT',
     default: 'none',
     meaning:
-      'Port on which every process, with or without a gateway, serves `/livez`, `/readyz` and `/metrics`, on PROVEC_HOST; 0 lets the system choose.',
+      "Port on which every process, with or without a gateway, serves `/livez`, `/readyz` and `/metrics`; 0 lets the system choose. With it, `/metrics` on the gateway's port needs the operator token.",
     read: (raw) => (raw === undefined ? null : integerSetting(() => 0, 0, 65_535)(raw)),
+  },
+  healthHost: {
+    env: 'PROVEC_HEALTH_HOST',
+    default: 'that of `PROVEC_HOST`',
+    meaning: 'Address of the health port.',
+    read: (raw) => raw ?? null,
+  },
+  tlsCert: {
+    env: 'PROVEC_TLS_CERT',
+    default: 'none: plain HTTP',
+    meaning:
+      "PEM file with the gateway's certificate, followed by those that issued it; with `PROVEC_TLS_KEY` the gateway serves HTTPS. Provec reads both files again when they change.",
+    read: (raw) => (raw === undefined ? null : resolve(raw)),
+  },
+  tlsKey: {
+    env: 'PROVEC_TLS_KEY',
+    default: 'none',
+    meaning: 'PEM file with the private key of `PROVEC_TLS_CERT`, not encrypted.',
+    read: (raw) => (raw === undefined ? null : resolve(raw)),
+  },
+  trustedProxies: {
+    env: 'PROVEC_TRUSTED_PROXIES',
+    default: 'none',
+    meaning:
+      "Comma-separated addresses or networks, such as `127.0.0.1,10.0.0.0/8`, of the proxies whose `X-Forwarded-For` names the client in the audit trail; any other sender's is ignored.",
+    read: (raw) => networksSetting(raw),
   },
   dataDir: {
     env: 'PROVEC_DATA_DIR',
@@ -354,5 +381,11 @@ export function readConfig(environment: Record<string, string | undefined>): Con
       throw new ConfigError(`${name} must be ${file === null ? message : `a file with ${message}: ${file}`}.`);
     }
   }
+  if ((config.tlsCert === null) !== (config.tlsKey === null))
+    throw new ConfigError('PROVEC_TLS_CERT and PROVEC_TLS_KEY must be set together.');
   return Object.freeze(config) as unknown as Config;
 }
+
+/** Scheme of the gateway's own address. */
+export const schemeOf = ({ tlsCert }: Pick<Config, 'tlsCert'>): 'http' | 'https' =>
+  tlsCert === null ? 'http' : 'https';

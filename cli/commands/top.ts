@@ -36,10 +36,10 @@ ${examples('provec top --once --interval 0.5', 'provec top --once --interval 0.5
       inSession(async (session, options: TopOptions) => {
         if (options.interval < INTERVAL_MIN_SECONDS)
           throw new InputError(`--interval must be at least ${INTERVAL_MIN_SECONDS}.`);
-        const { operator, url } = await session.operatorAt();
+        const { operator, token, url } = await session.operatorAt();
         const output = await Output.open(session, url, options.once === true);
         try {
-          return await show(session, { operator, url, output }, options);
+          return await show(session, { operator, token, url, output }, options);
         } finally {
           await output.close();
         }
@@ -48,18 +48,23 @@ ${examples('provec top --once --interval 0.5', 'provec top --once --interval 0.5
 
 interface Shown {
   operator: ProvecOperator;
+  token: string;
   url: string;
   output: Output;
 }
 
 /** Shows the figures of each interval. The first figures need two reads. */
-async function show({ request }: Session, { operator, url, output }: Shown, options: TopOptions): Promise<number> {
+async function show(
+  { request }: Session,
+  { operator, token, url, output }: Shown,
+  options: TopOptions,
+): Promise<number> {
   const { interval, once } = options;
   const reader = new FigureReader();
   const read = async (): Promise<TopDocument> => {
     // Shows only current figures, so retrying a failed request is pointless.
     const nodes = await operator.listNodes({ ...request, retryForMs: 0 });
-    const page = await readMetrics(url, request.signal);
+    const page = await readMetrics(url, token, request.signal);
     return { at: new Date().toISOString(), ...reader.next(page, performance.now()), ...nodes };
   };
   for (;;) {

@@ -33,7 +33,7 @@ export interface Subject {
 export async function examine(subject: Subject): Promise<Finding[]> {
   const { settings, signal, url } = subject;
   // Without metrics, the checks that need them are skipped.
-  const metrics = await readMetrics(url, signal).catch(() => null);
+  const metrics = await readMetrics(url, subject.access?.token ?? null, signal).catch(() => null);
   signal.throwIfAborted();
   return [
     nodeFinding(process.versions.node),

@@ -28,7 +28,8 @@ export class ServiceSettings {
   ownUrl(): string {
     const host = this.get('PROVEC_HOST') ?? LOOPBACK;
     const reached = host === '0.0.0.0' || host === '::' ? LOOPBACK : host;
-    return `http://${reached.includes(':') ? `[${reached}]` : reached}:${this.get('PROVEC_PORT') ?? DEFAULT_PORT}`;
+    const scheme = this.get('PROVEC_TLS_CERT') === undefined ? 'http' : 'https';
+    return `${scheme}://${reached.includes(':') ? `[${reached}]` : reached}:${this.get('PROVEC_PORT') ?? DEFAULT_PORT}`;
   }
 
   /** Returns the value of a variable that may be in a file. Throws InputError. */

@@ -5,7 +5,7 @@
 export interface Origin {
   /** Id of the API key; null for the operator's token. */
   keyId: string | null;
-  /** IP address of the connection's other end. */
+  /** IP address of the client; of its proxy, unless the operator trusts that. */
   address: string;
   requestId: string;
 }

@@ -10,7 +10,7 @@ import { unavailable } from '../../lib/errors.ts';
 import { INTERNAL_LIMITS } from '../../lib/limits.ts';
 import { SYSTEM_CLOCK } from '../../lib/time/clock.ts';
 import { jsonAnswer, livezPage, type WebPage } from '../../mixins/health/health-pages.ts';
-import type { Config } from '../../process/config.ts';
+import { type Config, schemeOf } from '../../process/config.ts';
 import { DIALECTS } from './dialects.ts';
 import { hasAmbiguousFraming } from './head-checks.ts';
 import { type HttpHandler, HttpServer, type HttpTimeouts } from './http-server.ts';
@@ -18,6 +18,7 @@ import { RequestContext } from './request-context.ts';
 import { Responder } from './responder.ts';
 import { MINIMUM_PACE } from './responses/reading-pace.ts';
 import { Sender } from './responses/sender.ts';
+import { TlsCertificate } from './tls-certificate.ts';
 
 const TIMEOUTS: HttpTimeouts = {
   headerMs: INTERNAL_LIMITS.requestHeaderTimeoutMs,
@@ -37,12 +38,13 @@ export class FrontDoor {
   readonly #pages: ReadonlyMap<string, WebPage>;
   #port: number;
 
+  /** Throws ConfigError if the certificate cannot be used. */
   constructor(config: Config, log: Logger, timeouts = TIMEOUTS, minimumPace = MINIMUM_PACE) {
     this.#config = config;
     this.#port = config.port;
     this.sender = new Sender(minimumPace);
     this.responder = new Responder(config, log, this.sender);
-    this.#server = new HttpServer(timeouts, (...request) => this.#refuse(...request));
+    this.#server = new HttpServer(timeouts, (...request) => this.#refuse(...request), certificateOf(config, log));
     this.#pages = new Map<string, WebPage>([
       ['/livez', livezPage],
       ['/readyz', () => jsonAnswer(503, { status: this.isDraining ? 'stopping' : 'starting' })],
@@ -64,7 +66,8 @@ export class FrontDoor {
   ownOrigins(): string[] {
     const { host } = this.#config;
     const named = WILDCARDS.includes(host) ? [] : [host.includes(':') ? `[${host}]` : host];
-    const origins = [...LOOPBACK_HOSTS, ...named].map((name) => new URL(`http://${name}:${this.#port}`).origin);
+    const scheme = schemeOf(this.#config);
+    const origins = [...LOOPBACK_HOSTS, ...named].map((name) => new URL(`${scheme}://${name}:${this.#port}`).origin);
     return [...new Set(origins)];
   }
 
@@ -92,4 +95,8 @@ export class FrontDoor {
     if (page === undefined) this.responder.fail(request, STARTING);
     else void this.responder.page(request, page);
   }
+}
+
+function certificateOf({ tlsCert: cert, tlsKey: key }: Config, log: Logger): TlsCertificate | null {
+  return cert === null || key === null ? null : new TlsCertificate({ cert, key }, log);
 }

@@ -1,15 +1,15 @@
 import type { PlainAnswer, Readiness } from '../../mixins/health/health-pages.ts';
 
-const HOST = /^[A-Za-z0-9.-]{1,253}(?::\d{1,5})?$|^\[[0-9A-Fa-f:.]{2,45}\](?::\d{1,5})?$/;
+const ORIGIN = /^https?:\/\/(?:[A-Za-z0-9.-]{1,253}|\[[0-9A-Fa-f:.]{2,45}\])(?::\d{1,5})?$/;
 const STYLE =
   'body{font:16px/1.5 system-ui,sans-serif;max-width:46rem;margin:4rem auto;padding:0 1rem;color:#1c1c1c}pre{background:#f4f4f2;padding:1rem;overflow-x:auto}';
 
 /**
- * Page for a browser at `/`: what Provec is, its state, and a first request ready to paste. `host`
- * is the request's Host header. The page has no scripts and shows no tenant's data.
+ * Page for a browser at `/`: what Provec is, its state, and a first request ready to paste. `origin`
+ * has the request's Host header. The page has no scripts and shows no tenant's data.
  */
-export function frontPage(host: string, state: Readiness['status']): PlainAnswer {
-  const address = HOST.test(host) ? `http://${host}` : 'http://127.0.0.1:8080';
+export function frontPage(origin: string, state: Readiness['status']): PlainAnswer {
+  const address = ORIGIN.test(origin) ? origin : 'http://127.0.0.1:8080';
   const first = [
     `curl -s ${address}/api/v1/collections \\`,
     `  -H "Authorization: Bearer $KEY" -H 'Content-Type: application/json' \\`,

@@ -61,7 +61,7 @@ export default function gateway(runtime: Runtime, options: GatewayOptions = {}):
   const pages = webPages({
     readiness: options.readiness ?? (async () => ({ status: 'ready', reasons: [] })),
     isStopping: () => door.isDraining,
-    adminToken: config.adminToken,
+    config,
     clock,
     metrics,
     refresh: serviceGauges(metrics.registry, {

@@ -3,7 +3,15 @@
  * shutdown that lets requests in flight finish. Closes every connection that cannot be reused.
  */
 import { randomUUID } from 'node:crypto';
-import { createServer, type IncomingMessage, type Server, type ServerResponse, STATUS_CODES } from 'node:http';
+import {
+  createServer,
+  type IncomingMessage,
+  type Server,
+  type ServerOptions,
+  type ServerResponse,
+  STATUS_CODES,
+} from 'node:http';
+import { createServer as createHttpsServer, type Server as HttpsServer } from 'node:https';
 import type { AddressInfo, Socket } from 'node:net';
 import { ProvecError, unavailable } from '../../lib/errors.ts';
 import type { ErrorBody } from './error-response.ts';
@@ -11,6 +19,7 @@ import { HEADERS_MAX, LargeHeads, LONG_HEAD_MAX_BYTES, tooLarge } from './large-
 import { NamedHeadersRequest } from './named-headers.ts';
 import { PipelinedRequests } from './pipelined-requests.ts';
 import { requestIdOf } from './request-context.ts';
+import type { TlsCertificate } from './tls-certificate.ts';
 
 const KEEP_ALIVE_MS = 65_000;
 const CONNECTIONS_MAX = 16_384;
@@ -37,7 +46,10 @@ export type HttpHandler = (
 ) => void;
 
 export class HttpServer {
-  readonly #server: Server;
+  readonly #server: Server | HttpsServer;
+  readonly #certificate: TlsCertificate | null;
+  /** Connections that the HTTP parser reads: with TLS, those whose handshake is done. */
+  readonly #connected = new WeakSet<Socket>();
   readonly #inFlight = new Set<ServerResponse>();
   /** Connections that close after a response in flight: their later requests do not run. */
   readonly #ending = new WeakSet<Socket>();
@@ -48,8 +60,10 @@ export class HttpServer {
   #draining = false;
   #idle: (() => void) | null = null;
 
-  constructor(timeouts: HttpTimeouts, handler: HttpHandler) {
+  /** Serves HTTPS with a certificate, otherwise plain HTTP. */
+  constructor(timeouts: HttpTimeouts, handler: HttpHandler, certificate: TlsCertificate | null = null) {
     this.#handler = handler;
+    this.#certificate = certificate;
     const accept = (awaitsContinue: boolean) => (req: NamedHeadersRequest, res: ServerResponse) => {
       if (req.hasLongName) {
         this.#refuseHead(req.socket);
@@ -66,27 +80,14 @@ export class HttpServer {
         this.#handler(req, res, awaitsContinue, performance.now() - arrivedMs);
       });
     };
-    this.#server = createServer(
-      {
-        IncomingMessage: NamedHeadersRequest,
-        maxHeaderSize: LONG_HEAD_MAX_BYTES,
-        headersTimeout: timeouts.headerMs,
-        // Body timeouts are enforced per request (`#timeBody`); streaming imports have none.
-        requestTimeout: 0,
-        connectionsCheckingInterval: Math.max(50, Math.floor(timeouts.headerMs / CHECKS_PER_TIMEOUT)),
-        keepAliveTimeout: KEEP_ALIVE_MS,
-        noDelay: true,
-        // The request handler refuses these, with a body and a request id.
-        requireHostHeader: false,
-      },
-      accept(false),
-    );
+    this.#server = serverOf(timeouts, accept(false), certificate);
     this.#server.maxHeadersCount = HEADERS_MAX;
     this.#server.maxConnections = CONNECTIONS_MAX;
     // Undocumented in Node: keeps a connection open until its responses are sent, after the client
     // has half-closed it.
     Object.assign(this.#server, { httpAllowHalfOpen: true });
-    this.#server.on('connection', (socket: Socket) => {
+    this.#server.on(certificate === null ? 'connection' : 'secureConnection', (socket: Socket) => {
+      this.#connected.add(socket);
       this.#largeHeads.connected(socket);
       this.#pipelined.connected(socket);
     });
@@ -94,6 +95,10 @@ export class HttpServer {
     this.#server.on('checkExpectation', accept(true));
     this.#server.on('connect', (req: IncomingMessage, socket: Socket) => this.#refuseTunnel(req, socket));
     this.#server.on('clientError', (error: NodeJS.ErrnoException, socket: Socket) => {
+      if (!this.#connected.has(socket)) {
+        socket.destroy();
+        return;
+      }
       const refuse = () => this.#refuse(error, socket);
       if (error.code !== 'ERR_HTTP_REQUEST_TIMEOUT') refuse();
       else this.#pipelined.headLate(socket, timeouts.headerMs, refuse);
@@ -144,6 +149,7 @@ export class HttpServer {
     }
     this.#server.closeAllConnections();
     this.#largeHeads.close();
+    this.#certificate?.close();
     clearInterval(this.#prober);
     await closed;
   }
@@ -223,6 +229,32 @@ export class HttpServer {
     if (!socket.writable || error.code === 'ECONNRESET') socket.destroy();
     else if (!this.#endsAfterAnswers(socket)) end(socket, refusalOf(error), randomUUID());
   }
+}
+
+function serverOf(
+  { headerMs }: HttpTimeouts,
+  accept: (req: NamedHeadersRequest, res: ServerResponse<NamedHeadersRequest>) => void,
+  certificate: TlsCertificate | null,
+): Server | HttpsServer {
+  const options: ServerOptions<typeof NamedHeadersRequest> = {
+    IncomingMessage: NamedHeadersRequest,
+    maxHeaderSize: LONG_HEAD_MAX_BYTES,
+    headersTimeout: headerMs,
+    // Body timeouts are enforced per request (`#timeBody`); streaming imports have none.
+    requestTimeout: 0,
+    connectionsCheckingInterval: Math.max(50, Math.floor(headerMs / CHECKS_PER_TIMEOUT)),
+    keepAliveTimeout: KEEP_ALIVE_MS,
+    noDelay: true,
+    // The request handler refuses these, with a body and a request id.
+    requireHostHeader: false,
+  };
+  if (certificate === null) return createServer(options, accept);
+  const server = createHttpsServer(
+    { ...options, ...certificate.current, handshakeTimeout: headerMs, allowHalfOpen: true },
+    accept,
+  );
+  certificate.watch((pair) => server.setSecureContext(pair));
+  return server;
 }
 
 function cannotListen(error: NodeJS.ErrnoException, port: number, host: string): Error {

@@ -1,19 +1,24 @@
+import type { IncomingHttpHeaders } from 'node:http';
+import { isOperatorHeader } from '../../lib/secret/operator-token.ts';
 import type { Clock } from '../../lib/time/clock.ts';
 import {
   JSON_TYPE,
+  jsonAnswer,
   livezPage,
   metricsPage,
+  type PlainAnswer,
   type ReadinessSource,
   readinessNow,
   readyzPage,
   type WebPage,
 } from '../../mixins/health/health-pages.ts';
 import type { Metrics } from '../../mixins/metrics.ts';
+import { type Config, schemeOf } from '../../process/config.ts';
 import { frontPage } from './front-page.ts';
 import { SharedPage } from './shared-page.ts';
 
 interface OperationsParts extends ReadinessSource {
-  adminToken: string | null;
+  config: Pick<Config, 'adminToken' | 'healthPort' | 'tlsCert'>;
   clock: Clock;
   metrics: Metrics;
   refresh(): Promise<void>;
@@ -28,13 +33,25 @@ export function webPages(parts: OperationsParts): ReadonlyMap<string, WebPage> {
     () => parts.clock.monotonicMs(),
   );
   return new Map<string, WebPage>([
-    ['/', async ({ host = '' }) => frontPage(host, (await readinessNow(parts)).status)],
+    [
+      '/',
+      async ({ host = '' }) => frontPage(`${schemeOf(parts.config)}://${host}`, (await readinessNow(parts)).status),
+    ],
     ['/livez', livezPage],
-    ['/readyz', (headers) => readyzPage(parts, headers, parts.adminToken)],
-    ['/metrics', () => metrics.answer()],
+    ['/readyz', (headers) => readyzPage(parts, headers, parts.config.adminToken)],
+    ['/metrics', (headers) => (mayReadMetrics(parts.config, headers) ? metrics.answer() : METRICS_REFUSED)],
     ...Object.entries(parts.documents).map(documentPage),
   ]);
 }
+
+/** A health port means that this port may be public, so only the operator reads metrics here. */
+const mayReadMetrics = ({ adminToken, healthPort }: OperationsParts['config'], headers: IncomingHttpHeaders): boolean =>
+  healthPort === null || isOperatorHeader(headers.authorization, adminToken);
+
+const METRICS_REFUSED: PlainAnswer = {
+  ...jsonAnswer(401, { error: "Metrics are on the health port; here they need the operator's token." }),
+  headers: { 'WWW-Authenticate': 'Bearer' },
+};
 
 /** All responses share one copy of the document. */
 function documentPage([path, document]: [string, object]): [string, WebPage] {

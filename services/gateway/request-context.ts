@@ -5,7 +5,7 @@ import type { Identity } from '../../contracts/actions/keys.ts';
 import type { MemoryHold } from '../../lib/admission/memory-budget.ts';
 import type { ErrorCode } from '../../lib/errors.ts';
 import type { Limits } from '../../lib/limits.ts';
-import type { Config } from '../../process/config.ts';
+import { type Config, schemeOf } from '../../process/config.ts';
 import type { CollectionRow } from '../../store/catalog.ts';
 import { type Dialect, dialectOf } from './dialect.ts';
 import type { Permit } from './overload/fair-queue.ts';
@@ -18,7 +18,7 @@ const CONTROL_METHODS = new Set(['GET', 'HEAD', 'POST', 'PATCH', 'PUT', 'DELETE'
 const HOST = /^[\w.-]+(:\d+)?$|^\[[\da-fA-F:.]+\](:\d+)?$/;
 
 interface RequestParts {
-  config: Pick<Config, 'limits' | 'publicUrl'>;
+  config: Pick<Config, 'limits' | 'publicUrl' | 'tlsCert'>;
   /** Dialects besides our own. */
   dialects: readonly Dialect[];
 }
@@ -127,7 +127,7 @@ export class RequestContext implements RouteInput {
 
   get origin(): string {
     const { host = '' } = this.req.headers;
-    return this.#config.publicUrl ?? `http://${HOST.test(host) ? host : 'localhost'}`;
+    return this.#config.publicUrl ?? `${schemeOf(this.#config)}://${HOST.test(host) ? host : 'localhost'}`;
   }
 
   get limits(): Limits {

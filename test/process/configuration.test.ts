@@ -8,6 +8,7 @@ import { StartedProcess } from '../support/service-process.ts';
 const BAD: Record<string, string[]> = {
   PROVEC_PORT: ['http', '-1', '65536', '80.5', '0x50', '1e3'],
   PROVEC_HEALTH_PORT: ['http', '-1', '65536'],
+  PROVEC_TRUSTED_PROXIES: ['example.com', '10.0.0.0/33', '10.0.0.0/8/8', 'fd00::/129', '10.0.0.0/', '1.2.3'],
   PROVEC_QUERY_CONCURRENCY: ['0', '-1', 'many', '1000000'],
   PROVEC_BOOTSTRAP_KEY: ['tooshort', `has a space ${'x'.repeat(16)}`, 'x'.repeat(257), 'ключ-ключ-ключ-ключ'],
   PROVEC_BOOTSTRAP_PLAN: ['gold', 'Free', 'constructor'],
@@ -60,9 +61,12 @@ const BAD: Record<string, string[]> = {
 const ANY_VALUE = [
   'PROVEC_BACKUP_DIR',
   'PROVEC_DATA_DIR',
+  'PROVEC_HEALTH_HOST',
   'PROVEC_HOST',
   'PROVEC_SECRET_FILE',
   'PROVEC_SOLANA_KEYPAIR',
+  'PROVEC_TLS_CERT',
+  'PROVEC_TLS_KEY',
 ];
 
 const started: StartedProcess[] = [];

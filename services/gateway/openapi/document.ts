@@ -102,9 +102,18 @@ const OPERATION_PATHS: OpenApiSchemas = {
     200: json('The service is ready.', object({ status: textSchema('`ready`') })),
     503: json('The service is starting or stopping, or cannot serve requests.', NOT_READY),
   }),
-  '/metrics': page('metrics', 'Metrics for Prometheus', 'Metrics of this process.', {
-    200: content('Text exposition format.', 'text/plain', { type: 'string' }),
-  }),
+  '/metrics': page(
+    'metrics',
+    'Metrics for Prometheus',
+    'Metrics of this process. With a health port, only for the operator here.',
+    {
+      200: content('Text exposition format.', 'text/plain', { type: 'string' }),
+      401: json(
+        "There is a health port, and this is not the operator's token.",
+        object({ error: textSchema('What to do.') }),
+      ),
+    },
+  ),
   '/openapi.json': page(
     'openapi',
     'This document',

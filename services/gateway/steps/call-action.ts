@@ -6,6 +6,7 @@ import type { Principal } from '../../../contracts/actions/principal.ts';
 import type { Consistency } from '../../../contracts/requests/vector-requests.ts';
 import { ProvecError } from '../../../lib/errors.ts';
 import { INTERNAL_LIMITS } from '../../../lib/limits.ts';
+import { clientAddressOf } from '../client-address.ts';
 import { ClientGoneError } from '../client-gone.ts';
 import { SHARD_WAIT_MS, type Waiter } from '../overload/shard-waits.ts';
 import type { RoutedRequest } from '../request-context.ts';
@@ -152,7 +153,7 @@ async function callOnce(
   await reauthenticate(request, parts);
   // Without a timeout of the route, the action's own applies; one set here could cut a write short.
   const timeout = route.timeoutMs === null ? {} : { timeout: route.timeoutMs };
-  const meta = { ...principalOf(request), ...originOf(request), ...options.meta };
+  const meta = { ...principalOf(request), ...originOf(request, parts), ...options.meta };
   return caller.call(action, params, { ...timeout, ...options, meta });
 }
 
@@ -178,9 +179,9 @@ function principalOf({ identity }: RoutedRequest): { principal?: Principal } {
 }
 
 /** Says who makes a change, for the audit trail. */
-function originOf({ id, identity, req, route }: RoutedRequest): { origin?: Origin } {
+function originOf({ id, identity, req, route }: RoutedRequest, { config }: StepParts): { origin?: Origin } {
   if (route.access !== 'manage' && route.access !== 'operator') return {};
-  const address = req.socket.remoteAddress ?? '';
+  const address = clientAddressOf(req, config.trustedProxies);
   return { origin: { keyId: identity?.keyId ?? null, address, requestId: id } };
 }
 
