@@ -60,7 +60,7 @@ export default function gateway(runtime: Runtime, options: GatewayOptions = {}):
   const responder = new Responder(config, log, sender);
   const rateLimit = rateLimitOf(config.rateLimitPerSecond, 'This API key');
   const operatorRateLimit = rateLimitOf(INTERNAL_LIMITS.operatorRequestsPerSecond, "The operator's token");
-  const pages = webPages({
+  const findPage = webPages({
     readiness: options.readiness ?? (async () => ({ status: 'ready', reasons: [] })),
     isStopping: () => door.isDraining,
     adminToken: config.adminToken,
@@ -86,7 +86,7 @@ export default function gateway(runtime: Runtime, options: GatewayOptions = {}):
     sender,
     responder,
   };
-  const handler = new RequestHandler({ ...parts, pages, routes, dialects: DIALECTS });
+  const handler = new RequestHandler({ ...parts, findPage, routes, dialects: DIALECTS });
   const { door = new FrontDoor(config, log, options.timeouts) } = options;
   const { actions, ...mixin } = handler.router.mixin;
 

@@ -9,8 +9,10 @@ import {
   type WebPage,
 } from '../../mixins/health/health-pages.ts';
 import type { Metrics } from '../../mixins/metrics.ts';
+import { WebConsole } from './console/web-console.ts';
 import { frontPage } from './front-page.ts';
 import { SharedPage } from './shared-page.ts';
+import type { FindPage } from './web-pages.ts';
 
 interface OperationsParts extends ReadinessSource {
   adminToken: string | null;
@@ -21,19 +23,24 @@ interface OperationsParts extends ReadinessSource {
   documents: Readonly<Record<string, object>>;
 }
 
-/** Returns the pages for monitors, orchestrators and browsers, by exact path. */
-export function webPages(parts: OperationsParts): ReadonlyMap<string, WebPage> {
+/** Returns the pages for monitors, orchestrators and browsers. */
+export function webPages(parts: OperationsParts): FindPage {
   const metrics = new SharedPage(
     () => metricsPage(parts),
     () => parts.clock.monotonicMs(),
   );
-  return new Map<string, WebPage>([
+  const webConsole = new WebConsole();
+  const pages = new Map<string, WebPage>([
     ['/', async ({ host = '' }) => frontPage(host, (await readinessNow(parts)).status)],
     ['/livez', livezPage],
     ['/readyz', (headers) => readyzPage(parts, headers, parts.adminToken)],
     ['/metrics', () => metrics.answer()],
     ...Object.entries(parts.documents).map(documentPage),
   ]);
+  return (path) => {
+    const page = pages.get(path);
+    return page === undefined ? webConsole.find(path) : { page, pattern: path };
+  };
 }
 
 /** All responses share one copy of the document. */
