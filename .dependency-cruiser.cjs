@@ -151,15 +151,29 @@ module.exports = {
       comment:
         'Server and client share how an account and JSON are read, and nothing else: tests hold their hashes against each other.',
       severity: 'error',
-      from: { pathNot: '^(cli|client|test)/' },
+      from: { pathNot: '^(cli|client|test|services/gateway/console/app)/' },
       to: { path: '^client/', pathNot: '^client/verify/(json-text|token-metadata|verification-error)\\.ts$' },
     },
     {
       name: 'server-bounds-json',
       comment: 'The parser itself takes any number of escaped keys; what the server parses has a bound.',
       severity: 'error',
-      from: { pathNot: '^(cli|client|test)/|^lib/json/text\\.ts$' },
+      from: { pathNot: '^(cli|client|test|services/gateway/console/app)/|^lib/json/text\\.ts$' },
       to: { path: '^client/verify/json-text\\.ts$' },
+    },
+    {
+      name: 'console-is-a-client',
+      comment: 'Pages run in a browser: they know the service by its client alone, and nothing of the server or Node.',
+      severity: 'error',
+      from: { path: '^services/gateway/console/app/' },
+      to: { pathNot: '^services/gateway/console/app/|^client/(?!cli/)|node_modules/(preact|htm|uplot)/' },
+    },
+    {
+      name: 'console-is-read',
+      comment: 'The server reads the pages of the console as text; it runs none of them.',
+      severity: 'error',
+      from: { pathNot: '^services/gateway/console/app/|^test/' },
+      to: { path: '^services/gateway/console/app/' },
     },
     {
       name: 'verifier-stands-alone',

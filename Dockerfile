@@ -34,6 +34,8 @@ RUN npm ci --ignore-scripts \
 
 FROM base AS server
 COPY package.json launch.ts start.ts provec.ts moleculer.config.ts ./
+COPY client/api client/api
+COPY client/http client/http
 COPY client/verify client/verify
 COPY lib lib
 COPY store store

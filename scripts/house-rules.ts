@@ -33,9 +33,11 @@ const NAMED_TEST =
 
 const COMMENT = /\/\*\*?[\s\S]*?\*\/|(?:^[ \t]*\/\/.*\n?)+/gm;
 const COMMENT_MARKS = /^[\s/*"]+|\n\s*(?:\*\/?|\/\/|#)/g;
-/** One program: in these folders a name is exported once. Adapters of one port may share names. */
+/** Within a program a name is exported once. Adapters of one port may share names. */
 const ONE_PROGRAM = /^(services|contracts|store|transport|mixins|repl|process|lib|scripts)\//;
 const EXPORTED = /^export (?:abstract |async )*(?:function\*?|class|interface|type|const) (\w+)/gm;
+/** The console's pages run in a browser: a program of their own. */
+const BROWSER_PROGRAM = /^services\/gateway\/console\/app\//;
 const ADAPTER = /^store\/(sqlite|mongo)\//;
 
 /** Folders whose silent catches are not explained yet. */
@@ -92,16 +94,17 @@ function checkIdiom(file: string, comment: string): void {
   if (idiom !== null) breaches.push(`${file}: "${idiom}" in "${prose.slice(0, 60)}": say who does what`);
 }
 
-/** Exported names of the product, each with the files that declare it. */
+/** Exported names of the product, with their program, each with the files that declare it. */
 const declaredIn = new Map<string, string[]>();
 
 function checkExports(file: string, text: string): void {
   for (const [, name = ''] of text.matchAll(EXPORTED)) {
-    const others = declaredIn.get(name) ?? [];
+    const known = `${BROWSER_PROGRAM.test(file)} ${name}`;
+    const others = declaredIn.get(known) ?? [];
     const other = others.find((path) => path !== file && !(ADAPTER.test(path) && ADAPTER.test(file)));
     if (other !== undefined)
       breaches.push(`${file}: ${name} is exported by ${other}, too; give one of them another name`);
-    declaredIn.set(name, [...others, file]);
+    declaredIn.set(known, [...others, file]);
   }
 }
 

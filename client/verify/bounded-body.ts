@@ -1,5 +1,3 @@
-import { concatBytes } from '@noble/hashes/utils.js';
-
 /** Maximum length of a string in V8, in characters. */
 const STRING_MAX_CHARS = 2 ** 29 - 24;
 
@@ -27,7 +25,17 @@ export async function boundedBytes(
   if (typeof response.body?.getReader !== 'function') return new Uint8Array(await response.arrayBuffer());
   const chunks: Uint8Array[] = [];
   const isWhole = await readChunks(response.body, maxBytes, signal, (chunk) => void chunks.push(chunk));
-  return isWhole ? concatBytes(...chunks) : null;
+  return isWhole ? joined(chunks) : null;
+}
+
+function joined(chunks: readonly Uint8Array[]): Uint8Array {
+  const whole = new Uint8Array(chunks.reduce((length, chunk) => length + chunk.length, 0));
+  let at = 0;
+  for (const chunk of chunks) {
+    whole.set(chunk, at);
+    at += chunk.length;
+  }
+  return whole;
 }
 
 /** Passes the chunks to `take`. Returns whether the body ended within `maxBytes`. */

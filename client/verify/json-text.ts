@@ -6,14 +6,16 @@
  *
  * Escapes in values are not affected. Text without escaped keys is parsed unchanged.
  */
-import { bytesToHex, randomBytes } from '@noble/hashes/utils.js';
 
 /** Parses JSON text; throws if it is not JSON. */
 export type JsonParser = (text: string) => unknown;
 
 const KEY_END = /\s*:/y;
 const PREFIX_BYTES = 16;
-const drawPrefix = (): string => bytesToHex(randomBytes(PREFIX_BYTES));
+const drawPrefix = (): string =>
+  Array.from(crypto.getRandomValues(new Uint8Array(PREFIX_BYTES)), (byte) => byte.toString(16).padStart(2, '0')).join(
+    '',
+  );
 /**
  * Prefix of temporary names that is tried first, since drawing one takes as long as parsing a small
  * record. Drawn on first use: some runtimes provide no randomness while a module loads.

@@ -58,7 +58,7 @@ export default function gateway(runtime: Runtime, options: GatewayOptions = {}):
   const { sender, responder } = door;
   const rateLimit = rateLimitOf(config.rateLimitPerSecond, 'This API key');
   const operatorRateLimit = rateLimitOf(INTERNAL_LIMITS.operatorRequestsPerSecond, "The operator's token");
-  const pages = webPages({
+  const findPage = webPages({
     readiness: options.readiness ?? (async () => ({ status: 'ready', reasons: [] })),
     isStopping: () => door.isDraining,
     config,
@@ -84,7 +84,7 @@ export default function gateway(runtime: Runtime, options: GatewayOptions = {}):
     sender,
     responder,
   };
-  const handler = new RequestHandler({ ...parts, pages, routes, dialects: DIALECTS });
+  const handler = new RequestHandler({ ...parts, findPage, routes, dialects: DIALECTS });
   const { actions, ...mixin } = handler.router.mixin;
 
   return {

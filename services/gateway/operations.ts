@@ -14,8 +14,10 @@ import {
 } from '../../mixins/health/health-pages.ts';
 import type { Metrics } from '../../mixins/metrics.ts';
 import { type Config, schemeOf } from '../../process/config.ts';
+import { WebConsole } from './console/web-console.ts';
 import { frontPage } from './front-page.ts';
 import { SharedPage } from './shared-page.ts';
+import type { FindPage } from './web-pages.ts';
 
 interface OperationsParts extends ReadinessSource {
   config: Pick<Config, 'adminToken' | 'healthPort' | 'tlsCert'>;
@@ -26,13 +28,14 @@ interface OperationsParts extends ReadinessSource {
   documents: Readonly<Record<string, object>>;
 }
 
-/** Returns the pages for monitors, orchestrators and browsers, by exact path. */
-export function webPages(parts: OperationsParts): ReadonlyMap<string, WebPage> {
+/** Returns the pages for monitors, orchestrators and browsers. */
+export function webPages(parts: OperationsParts): FindPage {
   const metrics = new SharedPage(
     () => metricsPage(parts),
     () => parts.clock.monotonicMs(),
   );
-  return new Map<string, WebPage>([
+  const webConsole = new WebConsole();
+  const pages = new Map<string, WebPage>([
     [
       '/',
       async ({ host = '' }) => frontPage(`${schemeOf(parts.config)}://${host}`, (await readinessNow(parts)).status),
@@ -42,6 +45,10 @@ export function webPages(parts: OperationsParts): ReadonlyMap<string, WebPage> {
     ['/metrics', (headers) => (mayReadMetrics(parts.config, headers) ? metrics.answer() : METRICS_REFUSED)],
     ...Object.entries(parts.documents).map(documentPage),
   ]);
+  return (path) => {
+    const page = pages.get(path);
+    return page === undefined ? webConsole.find(path) : { page, pattern: path };
+  };
 }
 
 /** A health port means that this port may be public, so only the operator reads metrics here. */

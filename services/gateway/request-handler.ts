@@ -13,12 +13,13 @@ import { RequestContext } from './request-context.ts';
 import type { Route } from './route.ts';
 import { Router } from './router.ts';
 import type { StepParts } from './steps/step.ts';
+import type { FindPage } from './web-pages.ts';
 
 const PAGE_METHODS = ['GET', 'HEAD', 'OPTIONS'];
 
 interface RequestHandlerParts extends StepParts {
   log: Logger;
-  pages: ReadonlyMap<string, WebPage>;
+  findPage: FindPage;
   routes: readonly Route[];
   dialects: readonly Dialect[];
 }
@@ -41,20 +42,20 @@ export class RequestHandler {
   handle(req: IncomingMessage, res: ServerResponse, awaitsContinue: boolean, waitedMs: number): void {
     // The connection closes after the response to the earlier request.
     if (this.#unclear.has(req.socket)) return;
-    const { clock, config, log, metrics, pages, responder } = this.#parts;
+    const { clock, config, findPage, log, metrics, responder } = this.#parts;
     const request = new RequestContext(req, res, clock.monotonicMs() - waitedMs, awaitsContinue, this.#parts);
     res.on('error', () => {});
     observeRequest(request, log, metrics, clock);
-    const page = pages.get(request.path) ?? null;
-    if (page !== null) request.pattern = request.path;
+    const found = findPage(request.path);
+    if (found !== null) request.pattern = found.pattern;
     // The router looks these up only for OPTIONS, since only OPTIONS uses them.
     const methods =
-      page !== null ? PAGE_METHODS : req.method === 'OPTIONS' ? this.router.methodsOf(request.path) : null;
+      found !== null ? PAGE_METHODS : req.method === 'OPTIONS' ? this.router.methodsOf(request.path) : null;
     applyCors(config.corsOrigins, request, methods);
     const refusal = this.#refusalOf(request);
     if (refusal !== null) responder.fail(request, refusal);
     else if (req.method === 'OPTIONS') this.#options(request, methods);
-    else void this.#route(request, page);
+    else void this.#route(request, found?.page ?? null);
   }
 
   #refusalOf({ req, res, dialect }: RequestContext): ProvecError | null {

@@ -1,6 +1,7 @@
 /** Provec behind Caddy and behind nginx, each with the settings of `deploy/`. */
 import { once } from 'node:events';
-import { Agent, type ClientRequest, type RequestOptions, request } from 'node:https';
+import type { ClientRequest } from 'node:http';
+import { Agent, type RequestOptions, request } from 'node:https';
 import { buffer, text } from 'node:stream/consumers';
 import { setDefaultCACertificates } from 'node:tls';
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';

@@ -14,7 +14,8 @@ const START_TIMEOUT_MS = 90_000;
 
 /** A program and its first arguments. */
 export type Command = readonly [program: string, ...args: string[]];
-export const NODE_START: Command = [process.execPath, START];
+/** With the option of `npm start`, which keeps a warning of Node's out of the output. */
+export const NODE_START: Command = [process.execPath, '--disable-warning=ExperimentalWarning', START];
 export const NPM_START: Command = ['npm', 'start', '--prefix', dirname(START)];
 
 export interface Ended {

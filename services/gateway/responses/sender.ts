@@ -75,7 +75,8 @@ export class Sender {
   async #sendWhole(request: RequestContext, head: Head, body: Buffer): Promise<void> {
     const { res } = request;
     const lingers = start(request, head) && !request.awaitsContinue;
-    if (head.status !== 204) res.setHeader('Content-Length', body.byteLength);
+    // A 304 would name the length of the answer that the client has.
+    if (head.status !== 204 && head.status !== 304) res.setHeader('Content-Length', body.byteLength);
     const pace = new ReadingPace(this.#minimumPace);
     let sentBytes = 0;
     while (body.byteLength - sentBytes > PIECE_BYTES) {

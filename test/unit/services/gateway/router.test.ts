@@ -26,7 +26,7 @@ function routerOf() {
   const aliases = Array.from({ length: 60 }, () => ({ method: 'GET', match: () => false as const }));
   const rest = ({ req }: { req: IncomingMessage }) => seen.push(req.url!);
   router.attach({ aliases, actions: { rest } });
-  const parts = { config: { limits: LIMITS, publicUrl: null }, dialects: [] };
+  const parts = { config: { limits: LIMITS, publicUrl: null, tlsCert: null }, dialects: [] };
   const handle = (path: string) =>
     router.route(
       new RequestContext({ url: path, headers: {} } as IncomingMessage, {} as ServerResponse, 0, false, parts),

@@ -1,0 +1,64 @@
+import type { Operations } from '../../../../../client/api/generated.ts';
+import { ForbiddenError, UnauthenticatedError } from '../../../../../client/http/errors.ts';
+import { type CallArguments, type OperationId, Transport } from '../../../../../client/http/transport.ts';
+import { currentSession, endSession, type KeyScopes } from './session.ts';
+
+/** Address of the service: the folder above the console's, so that a proxy may add a prefix. */
+export const SERVICE_URL = new URL('..', document.baseURI).href.replace(/\/$/, '');
+
+/** Time in ms after which the console gives up on an answer, retries included. */
+const DEADLINE_MS = 20_000;
+/** Time in ms during which the client repeats a request that failed for a moment. */
+const RETRY_FOR_MS = 3_000;
+
+/** Answer of an operation. */
+export type AnswerOf<K extends OperationId> = Operations[K]['result'];
+
+/**
+ * Calls an operation with the session's key. Every request of the console goes through here.
+ * Rejects with the client's errors, with a TimeoutError after the deadline, and with an AbortError when
+ * `signal` aborts. Ends the session if the service no longer accepts the key.
+ */
+export async function ask<K extends OperationId>(
+  operation: K,
+  call: CallArguments<K>,
+  signal?: AbortSignal,
+): Promise<AnswerOf<K>> {
+  const { key } = currentSession();
+  if (key === null) throw new DOMException('Nobody is signed in.', 'AbortError');
+  try {
+    return await askWith(key, operation, call, signal);
+  } catch (error) {
+    if (error instanceof UnauthenticatedError && currentSession().key === key) endSession('refused');
+    throw error;
+  }
+}
+
+function askWith<K extends OperationId>(key: string, operation: K, call: CallArguments<K>, signal?: AbortSignal) {
+  const deadline = AbortSignal.timeout(DEADLINE_MS);
+  // Pages show an answer's warnings beside it; the browser's console stays quiet.
+  const options = { url: SERVICE_URL, apiKey: key, retryForMs: RETRY_FOR_MS, onWarning: () => undefined };
+  return new Transport(options).send(operation, call, {
+    signal: signal === undefined ? deadline : AbortSignal.any([signal, deadline]),
+  });
+}
+
+/**
+ * Finds out what a key may do, with two reads that change nothing. Rejects with
+ * UnauthenticatedError if the service does not know the key.
+ */
+export async function scopesOf(key: string, signal?: AbortSignal): Promise<KeyScopes> {
+  const may = (answer: Promise<unknown>) =>
+    answer.then(
+      () => true,
+      (error: unknown) => {
+        if (error instanceof ForbiddenError) return false;
+        throw error;
+      },
+    );
+  const [read, manage] = await Promise.all([
+    may(askWith(key, 'getUsage', {}, signal)),
+    may(askWith(key, 'listKeys', { query: { limit: 1 } }, signal)),
+  ]);
+  return { read, manage };
+}

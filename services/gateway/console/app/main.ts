@@ -1,0 +1,8 @@
+/** Entry of the console: shows the shell in the document that the gateway serves. */
+import { render } from 'preact';
+import { html } from './html.ts';
+import { Shell } from './shell/shell.ts';
+import { applyTheme } from './shell/theme.ts';
+
+applyTheme();
+render(html`<${Shell} />`, document.getElementById('console')!);

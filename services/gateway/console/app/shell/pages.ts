@@ -1,0 +1,25 @@
+import type { FunctionComponent } from 'preact';
+import type { IconName } from '../components/icon.ts';
+import type { PageRoute } from './route.ts';
+
+/** A page of the console. Its code loads when the reader first goes there. */
+export interface ConsolePage {
+  /** First segment of its addresses. */
+  name: string;
+  /** Name in the navigation. */
+  label: string;
+  icon: IconName;
+  load(): Promise<{ default: FunctionComponent<{ route: PageRoute }> }>;
+}
+
+/** Every page, in the order of the navigation. The first is the start. */
+export const PAGES: readonly ConsolePage[] = [
+  {
+    name: 'collections',
+    label: 'Collections',
+    icon: 'layers',
+    load: () => import('../pages/collections/collections-page.ts'),
+  },
+  { name: 'keys', label: 'Keys', icon: 'key', load: () => import('../pages/keys/keys-page.ts') },
+  { name: 'usage', label: 'Usage', icon: 'chart', load: () => import('../pages/usage/usage-page.ts') },
+];

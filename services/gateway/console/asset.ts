@@ -1,0 +1,54 @@
+import { promisify } from 'node:util';
+import { type BrotliOptions, brotliCompress, constants, gzip } from 'node:zlib';
+
+const brotli = promisify<Buffer, BrotliOptions, Buffer>(brotliCompress);
+const gzipped = promisify<Buffer, { level: number }, Buffer>(gzip);
+
+/** Codings of a response, the smallest first; '' for none. */
+const CODINGS = ['br', 'gzip'] as const;
+type Coding = (typeof CODINGS)[number] | '';
+
+/**
+ * A file in memory, once for all responses. It is compressed when a client first asks for that
+ * coding, on the thread pool.
+ */
+export class Asset {
+  readonly type: string;
+  readonly bytes: Buffer;
+  readonly #coded = new Map<Coding, Promise<Buffer>>();
+
+  constructor(type: string, text: string) {
+    this.type = type;
+    this.bytes = Buffer.from(text);
+  }
+
+  /** Returns the body for a client that accepts these codings, and its headers. */
+  async bodyFor(accepted: string | string[] | undefined): Promise<{ body: Buffer; headers: Record<string, string> }> {
+    const coding = codingFor(`${accepted ?? ''}`);
+    const body = coding === '' ? this.bytes : await this.#inCoding(coding);
+    return { body, headers: { Vary: 'Accept-Encoding, Origin', ...(coding !== '' && { 'Content-Encoding': coding }) } };
+  }
+
+  #inCoding(coding: Exclude<Coding, ''>): Promise<Buffer> {
+    const known = this.#coded.get(coding);
+    if (known !== undefined) return known;
+    const made =
+      coding === 'br'
+        ? brotli(this.bytes, { params: { [constants.BROTLI_PARAM_SIZE_HINT]: this.bytes.length } })
+        : gzipped(this.bytes, { level: constants.Z_BEST_COMPRESSION });
+    this.#coded.set(coding, made);
+    return made;
+  }
+}
+
+/** Returns the best coding that an Accept-Encoding header names with a weight above 0. */
+export function codingFor(accepted: string): Coding {
+  const named = new Set(
+    accepted
+      .split(',')
+      .map((part) => part.split(';').map((word) => word.trim().toLowerCase()))
+      .filter(([, weight = '']) => !/^q=0(\.0*)?$/.test(weight))
+      .map(([name]) => name),
+  );
+  return CODINGS.find((coding) => named.has(coding)) ?? '';
+}

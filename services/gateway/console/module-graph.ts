@@ -1,0 +1,90 @@
+import { readFile } from 'node:fs/promises';
+import { findPackageJSON, stripTypeScriptTypes } from 'node:module';
+import { dirname, join, posix } from 'node:path';
+import { setImmediate } from 'node:timers/promises';
+import { fileURLToPath } from 'node:url';
+
+/** Folder of the repository, whose layout the addresses of the modules repeat. */
+const ROOT = fileURLToPath(new URL('../../../', import.meta.url));
+/** Files of the packages that the console imports by name. */
+const PACKAGES: Readonly<Record<string, readonly [package_: string, file: string]>> = {
+  preact: ['preact', 'dist/preact.mjs'],
+  'preact/hooks': ['preact', 'hooks/dist/hooks.mjs'],
+  htm: ['htm', 'dist/htm.module.js'],
+  uplot: ['uplot', 'dist/uPlot.esm.js'],
+};
+const NOBLE = '@noble/hashes';
+/** Static imports and exports stand at the beginning of a line, or of a minified file. */
+const STATIC = /^(?:import|export)(?:[^'"();]*?\bfrom)?\s*['"]([^'"]+)['"]/gm;
+/** Further imports of a minified file, on the line of the first. */
+const MINIFIED = /^import[^'"();]*['"][^'"]+['"];(?:(?:import|export)[^'"();]*?from\s*['"]([^'"]+)['"])/gm;
+const DYNAMIC = /\bimport\(\s*['"](\.[^'"]+)['"]\s*\)/g;
+
+/** Modules that a browser loads for an entry, by their paths in the repository. */
+export interface ModuleGraph {
+  readonly modules: ReadonlyMap<string, string>;
+  /** Paths of the modules that are imported by name. */
+  readonly named: ReadonlyMap<string, string>;
+  /** Modules that load at once: those that the entry reaches without `import()`. */
+  readonly first: readonly string[];
+}
+
+/**
+ * Reads a module and everything that it imports, without types. Rejects if an import cannot be
+ * read. Yields to the event loop after each module, since the compiler of Node runs on it.
+ */
+export async function readModules(entry: string): Promise<ModuleGraph> {
+  const modules = new Map<string, string>();
+  const named = new Map<string, string>();
+  const first: string[] = [];
+  /** Modules to read, those of the first view before all others. */
+  const waiting = { first: [entry], later: [] as string[] };
+  for (;;) {
+    const isFirst = waiting.first.length > 0;
+    const path = waiting.first.pop() ?? waiting.later.pop();
+    if (path === undefined) return { modules, named, first };
+    if (modules.has(path)) continue;
+    const source = await readModule(path);
+    modules.set(path, source);
+    if (isFirst) first.push(path);
+    const { static_, dynamic } = importsOf(source);
+    for (const name of static_) {
+      const found = name.startsWith('.') ? posix.join(posix.dirname(path), name) : pathOfPackageFile(name);
+      if (!name.startsWith('.')) named.set(name, found);
+      (isFirst ? waiting.first : waiting.later).push(found);
+    }
+    waiting.later.push(...dynamic.map((name) => posix.join(posix.dirname(path), name)));
+    await setImmediate();
+  }
+}
+
+async function readModule(path: string): Promise<string> {
+  const text = await readFile(fileOf(path), 'utf8');
+  if (!path.endsWith('.ts')) return text.replace(/\n\/\/# sourceMappingURL=.*\n?$/, '\n');
+  return withoutBlankLines(stripTypeScriptTypes(text));
+}
+
+/** Types leave white space. Line numbers stay, so that errors name the lines of the source. */
+const withoutBlankLines = (source: string): string => source.replace(/[ \t]+$/gm, '');
+
+function importsOf(source: string): { static_: string[]; dynamic: string[] } {
+  const found = (pattern: RegExp): string[] => Array.from(source.matchAll(pattern), ([, name = '']) => name);
+  return { static_: [...found(STATIC), ...found(MINIFIED)].filter((name) => name !== ''), dynamic: found(DYNAMIC) };
+}
+
+/** Returns where a file is, wherever npm put its package. */
+export function fileOf(path: string): string {
+  const inPackage = /^node_modules\/((?:@[^/]+\/)?[^/]+)\/(.+)$/.exec(path);
+  if (inPackage === null) return join(ROOT, path);
+  const [, package_ = '', file = ''] = inPackage;
+  const manifest = findPackageJSON(package_, import.meta.url);
+  if (manifest === undefined) throw new Error(`The package ${package_} is not installed.`);
+  return join(dirname(manifest), file);
+}
+
+/** Returns the path of a module that is imported by name. Throws for an unknown name. */
+function pathOfPackageFile(name: string): string {
+  const known = name.startsWith(`${NOBLE}/`) ? [NOBLE, name.slice(NOBLE.length + 1)] : PACKAGES[name];
+  if (known === undefined) throw new Error(`The console imports ${name}, which it does not serve.`);
+  return `node_modules/${known[0]}/${known[1]}`;
+}
