@@ -28,7 +28,10 @@ const budget = new MemoryBudget(
   },
 );
 const server = createServer((req: IncomingMessage, res: ServerResponse) => {
-  const request = new RequestContext(req, res, 0, false, { config: { limits: LIMITS, publicUrl: null, tlsCert: null }, dialects: [] });
+  const request = new RequestContext(req, res, 0, false, {
+    config: { limits: LIMITS, publicUrl: null, tlsCert: null },
+    dialects: [],
+  });
   const body = bodyOf(request, BODY_MAX_BYTES, budget);
   exchanges.push(request);
   read.push(body);
