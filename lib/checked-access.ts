@@ -1,8 +1,26 @@
 /** Returns an element of a list. Throws RangeError if there is none at `index`. */
-export function itemAt<T>(list: ArrayLike<T>, index: number): T {
+export function itemAt<T>(list: ArrayLike<T | undefined>, index: number): T {
   const item = list[index];
-  if (item === undefined) throw new RangeError(`There is no element ${index} in a list of ${list.length}.`);
-  return item;
+  return item === undefined ? noElement(list, index) : item;
+}
+
+/** Returns an element like `itemAt`, in inner loops: V8 reads arrays of one kind faster. */
+export function uint32At(list: Uint32Array, index: number): number {
+  return list[index] ?? noElement(list, index);
+}
+
+/** Returns an element like `itemAt`, in inner loops. */
+export function float64At(list: Float64Array, index: number): number {
+  return list[index] ?? noElement(list, index);
+}
+
+/** Returns an element like `itemAt`, in inner loops. */
+export function float32At(list: Float32Array, index: number): number {
+  return list[index] ?? noElement(list, index);
+}
+
+function noElement({ length }: ArrayLike<unknown>, index: number): never {
+  throw new RangeError(`There is no element ${index} in a list of ${length}.`);
 }
 
 /** Returns the value of a key. Throws RangeError if the map does not have it. */

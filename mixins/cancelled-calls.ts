@@ -4,8 +4,8 @@
  * Within a process, Moleculer passes the option on. When the signal of a call to another node
  * aborts, the call fails at once, and that node is notified with the call's id. The action there
  * has a signal of its own in its options, which also aborts when the action fails.
- * A node that is not notified, because it runs an older version or the message is lost, works on to
- * the end.
+ * A node that is not notified, because it runs an older version or the message is lost, finishes
+ * the work.
  */
 import type { Context, Middleware, Service, ServiceBroker, ServiceSchema } from 'moleculer';
 import { Cancelled, signalOf } from '../contracts/actions/cancelled.ts';

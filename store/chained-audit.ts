@@ -32,7 +32,7 @@ interface Waiting {
 
 /**
  * Audit trails as chains of sealed rows. Entries that wait for the same trail are appended
- * together; of two processes that append at once, one finds the position taken and follows.
+ * together. If two processes append at once, the one that finds the position taken tries the next.
  */
 export class ChainedAudit implements AuditStore {
   readonly #stored: StoredAudit;
@@ -76,7 +76,7 @@ export class ChainedAudit implements AuditStore {
     return { items, head: last && { seq: last.seq, hash: auditHash(last) } };
   }
 
-  /** `first` is the position at which a page begins whose row before is not there. */
+  /** `first`: where a page is expected to begin if the row before it is not known. */
   #itemOf(row: Sealed<AuditRow>, before: AuditRow | null, first: number): AuditItem {
     const { seq, previous } = row;
     const item = { seq, previous, hash: auditHash(row) };

@@ -166,7 +166,7 @@ export class TcpTransporter extends Transporters.TCP {
   }
 
   /**
-   * Removes what other nodes consider gone, except this node, which must know to refute it. Also
+   * Removes the nodes that others consider gone, except this one, which has to refute that. Also
    * removes the load of nodes that this one considers gone.
    */
   override deserialize(type: string, data: Buffer): Packet {

@@ -46,7 +46,7 @@ export class MemoryBudget {
   readonly #message: string;
   readonly #observer: MemoryObserver;
   readonly #shares = new FairShares(SHARE_FACTOR);
-  /** Sizes to which a hold of an account could last not grow, while the account holds anything. */
+  /** For each account that holds anything, the size that a hold of it was last refused. */
   readonly #refusedBytes = new Map<string, number>();
 
   /** `message` is the text of the UNAVAILABLE error. */

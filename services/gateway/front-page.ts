@@ -5,8 +5,8 @@ const STYLE =
   'body{font:16px/1.5 system-ui,sans-serif;max-width:46rem;margin:4rem auto;padding:0 1rem;color:#1c1c1c}pre{background:#f4f4f2;padding:1rem;overflow-x:auto}';
 
 /**
- * Page for a browser at `/`: what Provec is, its state, and a first request ready to paste. `origin`
- * has the request's Host header. The page has no scripts and shows no tenant's data.
+ * Page for a browser at `/`: what Provec is, its state, and a first request ready to paste.
+ * `origin` has the request's Host header. The page has no scripts and shows no tenant's data.
  */
 export function frontPage(origin: string, state: Readiness['status']): PlainAnswer {
   const address = ORIGIN.test(origin) ? origin : 'http://127.0.0.1:8080';

@@ -10,6 +10,7 @@ import { Provec as Client } from '../../client/index.ts';
 import { readConfig } from '../../process/config.ts';
 import { type Provec, startProvec } from '../../provec.ts';
 import { FrontDoor } from '../../services/gateway/front-door.ts';
+import { smallService } from '../support/environment.ts';
 import { freePorts } from '../support/free-ports.ts';
 import { type RawAnswer, rawRequest } from '../support/raw-request.ts';
 import { StartedProcess } from '../support/service-process.ts';
@@ -35,16 +36,7 @@ afterEach(async () => {
 });
 
 const configOf = (changes: Record<string, string> = {}) =>
-  readConfig({
-    PROVEC_PORT: '0',
-    PROVEC_DATA_DIR: join(folder, 'data'),
-    PROVEC_BOOTSTRAP_KEY: TEST_KEY,
-    PROVEC_LEDGER: 'off',
-    PROVEC_WORKERS: '1',
-    PROVEC_LOG_LEVEL: 'silent',
-    PROVEC_DISK_RESERVE_MB: '16',
-    ...changes,
-  });
+  readConfig(smallService(join(folder, 'data'), { PROVEC_LEDGER: 'off', PROVEC_LOG_LEVEL: 'silent', ...changes }));
 
 async function opened(changes: Record<string, string> = {}): Promise<string> {
   door = new FrontDoor(configOf(changes), LOG);

@@ -8,6 +8,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, expect, test } from '@jest/globals';
 import { apiClient } from '../support/api-client.ts';
+import { smallService } from '../support/environment.ts';
 import { NODE_START, StartedProcess } from '../support/service-process.ts';
 import { TEST_KEY } from '../support/tenant.ts';
 import { until } from '../support/until.ts';
@@ -30,8 +31,7 @@ afterEach(async () => {
 });
 
 async function start(environment: Record<string, string> = {}): Promise<string> {
-  const own = { PROVEC_PORT: '0', PROVEC_BOOTSTRAP_KEY: TEST_KEY, PROVEC_WORKERS: '1', PROVEC_DISK_RESERVE_MB: '16' };
-  run = new StartedProcess({ ...own, PROVEC_DATA_DIR: join(folder, 'data'), ...environment }, [], WITHOUT_UMASK);
+  run = new StartedProcess(smallService(join(folder, 'data'), environment), [], WITHOUT_UMASK);
   return run.listening();
 }
 

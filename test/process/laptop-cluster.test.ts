@@ -6,6 +6,7 @@ import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
 import { afterAll, afterEach, beforeAll, expect, test } from '@jest/globals';
 import { apiClient } from '../support/api-client.ts';
+import { smallService } from '../support/environment.ts';
 import { StartedProcess } from '../support/service-process.ts';
 import { TEST_KEY } from '../support/tenant.ts';
 import { until } from '../support/until.ts';
@@ -28,14 +29,7 @@ afterEach(async () => {
 });
 afterAll(() => rm(dataDir, { recursive: true, force: true }));
 
-const environment = () => ({
-  PROVEC_PORT: '0',
-  PROVEC_DATA_DIR: dataDir,
-  PROVEC_BOOTSTRAP_KEY: TEST_KEY,
-  PROVEC_LEDGER: 'off',
-  PROVEC_DISK_RESERVE_MB: '16',
-  PROVEC_LOG_LEVEL: 'info',
-});
+const environment = () => smallService(dataDir, { PROVEC_LEDGER: 'off', PROVEC_LOG_LEVEL: 'info' });
 
 function start(args: string[] = []): StartedProcess {
   cluster = new StartedProcess(environment(), args, [...NODE, script('cluster')]);

@@ -101,3 +101,12 @@ export async function startBacking(backing: Backing, isOwn = false): Promise<Bac
     },
   };
 }
+
+/**
+ * Starts a shared folder for a cluster whose nodes talk over this Redis, which stays the caller's.
+ */
+export async function startFolder({ url }: RedisServer): Promise<BackingServices> {
+  const folder = await startBacking('SQLite + TCP');
+  const environment = { PROVEC_DATA_DIR: folder.dataDir, PROVEC_REDIS_URL: url, PROVEC_SECRET: TEST_SECRET };
+  return { ...folder, name: 'SQLite + Redis', environment };
+}

@@ -6,6 +6,7 @@ import { existsSync, readFileSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 import { inflateRawSync } from 'node:zlib';
 import canonicalize from 'canonicalize';
+import { itemAt } from '../../lib/checked-access.ts';
 import type { ShardWrite } from '../../services/shards/engine/port.ts';
 import { randomFrom } from './random.ts';
 
@@ -97,9 +98,9 @@ export function* multipliedWrites(data: Debian, records: number, seed = 7): Iter
       const copy = (row - copied) / data.records;
       const vector = vectors.subarray(at * dimensions, (at + 1) * dimensions);
       vector.set(data.vectors.subarray(copied * dimensions, (copied + 1) * dimensions));
-      for (let d = 0; copy > 0 && d < dimensions; d++) vector[d] += NOISE * gauss();
-      ids.push(copy === 0 ? data.ids[copied] : `${data.ids[copied]}#${copy}`);
-      metadata.push(data.metadata[copied]);
+      for (let d = 0; copy > 0 && d < dimensions; d++) vector[d] = itemAt(vector, d) + NOISE * gauss();
+      ids.push(copy === 0 ? itemAt(data.ids, copied) : `${data.ids[copied]}#${copy}`);
+      metadata.push(itemAt(data.metadata, copied));
     }
     yield { kind: 'upsert', batch: { ids, dimensions, vectors, metadata } };
   }
@@ -129,7 +130,7 @@ function readZip(archive: Buffer): Map<string, Buffer> {
 /** Reads a two-dimensional int32 array of a .npy file, without the -1 values that pad its rows. */
 function readRows(file: Buffer): number[][] {
   const dataAt = 10 + file.readUInt16LE(8);
-  const [, rows, columns] = /'shape': \((\d+), (\d+)\)/.exec(file.toString('latin1', 10, dataAt))!.map(Number);
+  const [, rows = 0, columns = 0] = /'shape': \((\d+), (\d+)\)/.exec(file.toString('latin1', 10, dataAt))!.map(Number);
   const data = new Int32Array(Uint8Array.from(file.subarray(dataAt)).buffer);
   return Array.from({ length: rows }, (_, i) =>
     [...data.subarray(i * columns, (i + 1) * columns)].filter((row) => row >= 0),

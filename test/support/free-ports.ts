@@ -1,5 +1,11 @@
 import { once } from 'node:events';
 import { type AddressInfo, createServer } from 'node:net';
+import { firstOf } from '../../lib/checked-access.ts';
+
+/** Returns a port that is free now. */
+export async function freePort(): Promise<number> {
+  return firstOf(await freePorts(1));
+}
 
 /**
  * Returns `count` different ports that are free now. Another process may take one before it is

@@ -49,7 +49,7 @@ function meets(found: unknown[], operator: string, operand: unknown): boolean {
     default: {
       if (!Object.hasOwn(COMPARED, operator)) throw new Error(`The naive filter does not know ${operator}.`);
       const order = found.length === 0 ? null : orderOf(found[0], operand);
-      return order !== null && COMPARED[operator](order);
+      return order !== null && COMPARED[operator]?.(order) === true;
     }
   }
 }

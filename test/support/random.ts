@@ -1,3 +1,5 @@
+import { itemAt } from '../../lib/checked-access.ts';
+
 /** Looked up once, because each use of a jest global is a slow lookup. */
 const { cos, floor, imul, log, PI, sqrt } = Math;
 
@@ -29,9 +31,9 @@ export function clusteredVectors(
   const centers = Array.from({ length: clusters }, () => Float64Array.from({ length: dimensions }, gauss));
   const vectors = new Float32Array(count * dimensions);
   for (let i = 0; i < count; i++) {
-    const center = centers[floor(random() * clusters)];
+    const center = itemAt(centers, floor(random() * clusters));
     const length = 0.25 + 2 * random();
-    for (let d = 0; d < dimensions; d++) vectors[i * dimensions + d] = length * (center[d] + 0.35 * gauss());
+    for (let d = 0; d < dimensions; d++) vectors[i * dimensions + d] = length * (itemAt(center, d) + 0.35 * gauss());
   }
   return vectors;
 }

@@ -1,6 +1,6 @@
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { freePorts } from './free-ports.ts';
+import { freePort } from './free-ports.ts';
 import { killAtExit, killGroup } from './process-group.ts';
 
 /** A real redis-server on 127.0.0.1 without persistence. Tests can kill, halt and restart it. */
@@ -38,7 +38,7 @@ async function launch(port: number, settings: string[]): Promise<ChildProcess> {
 
 /** Starts redis-server (from Debian's package of that name) on a free port. */
 export async function startRedis(...settings: string[]): Promise<RedisServer> {
-  const [port] = await freePorts(1);
+  const port = await freePort();
   let child = await launch(port, settings);
   const kill = async () => {
     if (child.exitCode !== null || child.signalCode !== null) return;

@@ -6,6 +6,7 @@ import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { SUPERVISOR_PID } from '../../process/parent-watch.ts';
 import { type Api, apiClient } from './api-client.ts';
+import { smallService } from './environment.ts';
 import { killAtExit, killGroup } from './process-group.ts';
 import { TEST_KEY } from './tenant.ts';
 
@@ -89,8 +90,8 @@ export class StartedProcess {
   async listening(): Promise<string> {
     const lines = async (): Promise<string> => {
       for (;;) {
-        const found = /^Provec listens on (\S+)\n(?:.*\n)*?.*curl/m.exec(this.stdout);
-        if (found) return found[1];
+        const [, url] = /^Provec listens on (\S+)\n(?:.*\n)*?.*curl/m.exec(this.stdout) ?? [];
+        if (url !== undefined) return url;
         await once(this.child.stdout!, 'data');
       }
     };
@@ -108,15 +109,7 @@ export class StartedProcess {
 /** A whole Provec as `npm start` runs it, which tests can kill and restart. */
 export async function startProcess(environment: Record<string, string> = {}): Promise<ServiceProcess> {
   const dataDir = await mkdtemp(join(tmpdir(), 'provec-process-'));
-  let variables: Record<string, string> = {
-    PROVEC_PORT: '0',
-    PROVEC_DATA_DIR: dataDir,
-    PROVEC_BOOTSTRAP_KEY: TEST_KEY,
-    PROVEC_WORKERS: '1',
-    PROVEC_ANCHOR_WAIT_MS: '30000',
-    PROVEC_DISK_RESERVE_MB: '16',
-    ...environment,
-  };
+  let variables = smallService(dataDir, { PROVEC_ANCHOR_WAIT_MS: '30000', ...environment });
   const start = () => new StartedProcess(variables);
   let run = start();
   const dispose = async () => {

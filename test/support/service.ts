@@ -5,6 +5,7 @@ import { pino } from 'pino';
 import { readConfig } from '../../process/config.ts';
 import { type Overrides, type Provec, startProvec } from '../../provec.ts';
 import { type Api, apiClient } from './api-client.ts';
+import { smallService } from './environment.ts';
 import { TEST_KEY } from './tenant.ts';
 
 export interface TestService {
@@ -31,17 +32,12 @@ export async function startService(
   overrides: Overrides = {},
 ): Promise<TestService> {
   const dataDir = await mkdtemp(join(tmpdir(), 'provec-service-'));
-  let variables: Record<string, string> = {
-    PROVEC_PORT: '0',
-    PROVEC_DATA_DIR: dataDir,
-    PROVEC_BOOTSTRAP_KEY: TEST_KEY,
+  let variables = smallService(dataDir, {
     PROVEC_LOG_LEVEL: process.env.PROVEC_TEST_LOG_LEVEL ?? 'error',
-    PROVEC_WORKERS: '1',
     // On a busy machine an anchor takes longer than the default of five seconds.
     PROVEC_ANCHOR_WAIT_MS: '30000',
-    PROVEC_DISK_RESERVE_MB: '16',
     ...environment,
-  };
+  });
   const removeData = () => rm(dataDir, { recursive: true, force: true });
   const level = environment.PROVEC_LOG_LEVEL;
   let logged = '';

@@ -1,4 +1,5 @@
 import canonicalize from 'canonicalize';
+import { itemAt, lastOf } from '../../lib/checked-access.ts';
 import { parseFilter } from '../../lib/filter/parse.ts';
 import { LIMITS } from '../../lib/limits.ts';
 import type { JsonObject } from '../../lib/records/fields.ts';
@@ -150,7 +151,7 @@ export class Model {
     const { ids, vectors, metadata, dimensions } = write.batch;
     ids.forEach((id, i) => {
       const values = [...vectors.subarray(i * dimensions, (i + 1) * dimensions)];
-      this.records.set(id, { values, metadata: JSON.parse(metadata[i]) });
+      this.records.set(id, { values, metadata: JSON.parse(itemAt(metadata, i)) });
     });
   }
 
@@ -185,7 +186,7 @@ export function smallGraphShard(spec: ShardSpec, options: EngineOptions = {}): S
  */
 export function recallOf(found: ShardMatch[], exact: ShardMatch[]): number {
   if (exact.length === 0) return 1;
-  const last = exact[exact.length - 1].score - 1e-5;
+  const last = lastOf(exact).score - 1e-5;
   return found.filter(({ score }) => score >= last).length / exact.length;
 }
 
@@ -199,10 +200,11 @@ function referenceScore(metric: ShardSpec['metric'], a: ArrayLike<number>, b: Ar
   let squareB = 0;
   let apart = 0;
   for (let i = 0; i < a.length; i++) {
-    product += a[i] * b[i];
-    squareA += a[i] * a[i];
-    squareB += b[i] * b[i];
-    apart += (a[i] - b[i]) ** 2;
+    const [x, y] = [itemAt(a, i), itemAt(b, i)];
+    product += x * y;
+    squareA += x * x;
+    squareB += y * y;
+    apart += (x - y) ** 2;
   }
   if (metric === 'dot') return product;
   if (metric === 'euclidean') return 1 / (1 + Math.sqrt(apart));
@@ -220,7 +222,7 @@ export function matchesInTruth(
   query: Float32Array,
 ): number {
   if (best.length === 0) return 0;
-  const row = best[best.length - 1];
+  const row = lastOf(best);
   const last = referenceScore('cosine', query, vectors.subarray(row * dimensions, (row + 1) * dimensions));
   return Math.min(best.length, found.filter(({ score }) => score >= last - 1e-5).length);
 }

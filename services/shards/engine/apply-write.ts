@@ -2,6 +2,7 @@
  * Applies one write of a group to the staging area, one record per step. A write is applied as a
  * whole or, if its outcome says `refused`, not at all.
  */
+import { itemAt } from '../../../lib/checked-access.ts';
 import { plainId } from '../../../lib/records/namespace.ts';
 import type { RecordUpdate } from '../../../lib/shard/change.ts';
 import type { FieldReport } from '../../../lib/shard/field-report.ts';
@@ -61,10 +62,11 @@ export function* applyWrite(staging: Staging, write: ShardWrite, find: FindMatch
 function* upsert(staging: Staging, { batch }: Write<'upsert'>): Steps<WriteOutcome> {
   const outcome = { upserted: 0, deleted: 0, created: 0 };
   const { ids, vectors, metadata, dimensions } = batch;
-  for (let i = 0; i < ids.length; i++) {
+  for (const [i, id] of ids.entries()) {
     const vector = vectors.subarray(i * dimensions, (i + 1) * dimensions);
-    if (!metadata[i].isWellFormed()) throw new RangeError('Metadata must be well-formed Unicode.');
-    if (staging.upsert(ids[i], vector, Buffer.from(metadata[i]))) outcome.created++;
+    const text = itemAt(metadata, i);
+    if (!text.isWellFormed()) throw new RangeError('Metadata must be well-formed Unicode.');
+    if (staging.upsert(id, vector, Buffer.from(text))) outcome.created++;
     outcome.upserted++;
     yield 'staging';
   }

@@ -1,4 +1,4 @@
-import { itemAt } from '../../../lib/checked-access.ts';
+import { itemAt, uint32At } from '../../../lib/checked-access.ts';
 import type { FoundNodes, Graph } from './graph.ts';
 import type { IndexQuery } from './index-space.ts';
 
@@ -39,7 +39,7 @@ export class Candidates {
     let count = 0;
     this.passed = 0;
     for (let inspected = 0; count < most && inspected < INSPECTED_MAX && this.#at < nodes.length; inspected++) {
-      const slot = this.#slot < 0 ? this.#graph.firstSlot(nodes[this.#at]!) : this.#slot;
+      const slot = this.#slot < 0 ? this.#graph.firstSlot(uint32At(nodes, this.#at)) : this.#slot;
       if (slot >= 0 && matches(slot)) batch[count++] = slot;
       else this.passed++;
       this.#slot = slot < 0 ? -1 : this.#graph.nextSlot(slot);

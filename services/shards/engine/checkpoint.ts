@@ -11,6 +11,7 @@
  */
 import { closeSync, fstatSync, openSync, readSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { itemAt } from '../../../lib/checked-access.ts';
 import type { ShardHead } from '../../../lib/shard/head.ts';
 import type { ShardSpec } from '../../../lib/shard/spec.ts';
 import type { StoredRecord } from '../../../store/records.ts';
@@ -123,7 +124,7 @@ export function* readRecords(folder: string, onRecord: (record: CheckpointRecord
     const { header, end } = headerIn(file);
     const { dimensions } = header.spec;
     for (let at = end; at < size; ) {
-      const [records, textBytes] = new Uint32Array(runThrough(readWhole(file, 8)));
+      const [records = 0, textBytes = 0] = new Uint32Array(runThrough(readWhole(file, 8)));
       const bytes = records * (RECORD_BYTES + dimensions * 4) + textBytes;
       if (records === 0 || at + 8 + bytes > size) throw new Error('The checkpoint is truncated.');
       yield* decodeGroup(yield* readWhole(file, bytes), records, dimensions, onRecord);
@@ -135,7 +136,7 @@ export function* readRecords(folder: string, onRecord: (record: CheckpointRecord
 }
 
 function headerIn(file: number): { header: CheckpointHeader; end: number } {
-  const [version, bytes] = new Uint32Array(runThrough(readWhole(file, 8)));
+  const [version, bytes = 0] = new Uint32Array(runThrough(readWhole(file, 8)));
   if (version !== VERSION) throw new Error(`The checkpoint has unknown version ${version}.`);
   if (bytes > HEADER_MAX_BYTES) throw new Error('The checkpoint has a damaged header.');
   const text = Buffer.from(runThrough(readWhole(file, bytes))).toString();
@@ -169,13 +170,12 @@ function* encodeGroup(
   bytes.writeUInt32LE(textBytes, 4);
   const layout = layOut(bytes.buffer, 8, group.length, dimensions);
   let at = 0;
-  for (let i = 0; i < group.length; i++) {
-    const slot = group[i];
+  for (const [i, slot] of group.entries()) {
     const id = slots.idBytes(slot);
     const metadata = slots.metadata(slot);
     layout.seqs[i] = seqOf(slot);
     layout.vectors.set(slots.vector(slot), i * dimensions);
-    layout.keys[i] = keys[slot];
+    layout.keys[i] = itemAt(keys, slot);
     layout.metadataBytes[i] = metadata.length;
     layout.idBytes[i] = id.length;
     layout.text.set(id, at);
@@ -195,15 +195,15 @@ function* decodeGroup(
   const layout = layOut(buffer, 0, records, dimensions);
   let at = 0;
   for (let i = 0; i < records; i++) {
-    const metadataAt = at + layout.idBytes[i];
-    const end = metadataAt + layout.metadataBytes[i];
+    const metadataAt = at + itemAt(layout.idBytes, i);
+    const end = metadataAt + itemAt(layout.metadataBytes, i);
     if (end > layout.text.length) throw new Error('The checkpoint has a damaged group.');
     onRecord({
       id: layout.text.toString('utf8', at, metadataAt),
-      seq: layout.seqs[i],
+      seq: itemAt(layout.seqs, i),
       vector: layout.vectors.subarray(i * dimensions, (i + 1) * dimensions),
       metadata: layout.text.subarray(metadataAt, end),
-      key: layout.keys[i],
+      key: itemAt(layout.keys, i),
     });
     at = end;
     yield 'sending';

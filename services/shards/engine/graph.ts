@@ -10,6 +10,7 @@
  */
 import assert from 'node:assert/strict';
 import { Index } from 'usearch';
+import { itemAt, uint32At } from '../../../lib/checked-access.ts';
 import type { Steps } from '../steps.ts';
 import type { IndexSpace, IndexVector, SavedSpace } from './index-space.ts';
 import { NodeSlots } from './node-slots.ts';
@@ -92,7 +93,7 @@ export class Graph {
 
   remove(slot: number): void {
     assert(this.#has(slot), 'a slot leaves a graph that does not have it');
-    const place = this.#places[slot];
+    const place = this.#placeOf(slot);
     if (place < IN_TAIL) {
       this.#places[slot] = NOWHERE;
       if (this.#slotsOf.remove(place, slot)) this.liveNodes--;
@@ -101,11 +102,10 @@ export class Graph {
     let hole = place - IN_TAIL;
     assert(this.#tail[hole] === slot, 'a slot is not where the tail should have it');
     if (hole < this.unfit) {
-      this.#putTail(hole, this.#tail[--this.unfit]);
+      this.#putTail(hole, itemAt(this.#tail, --this.unfit));
       hole = this.unfit;
     }
-    const last = this.#tail.pop()!;
-    if (hole < this.#tail.length) this.#putTail(hole, last);
+    this.#fillHole(hole);
     // Comes last: the slot may have been the one that filled the first hole.
     this.#places[slot] = NOWHERE;
   }
@@ -114,7 +114,7 @@ export class Graph {
   move(from: number, to: number): void {
     assert(this.#has(from), 'a slot moves that the graph does not have');
     assert(!this.#has(to), 'a slot moves to one that the graph has');
-    const place = this.#places[from];
+    const place = this.#placeOf(from);
     this.#places[from] = NOWHERE;
     this.#setPlace(to, place);
     if (place < IN_TAIL) this.#slotsOf.move(place, from, to);
@@ -133,15 +133,14 @@ export class Graph {
     let added = 0;
     for (let nodeless = 0; added < most && nodeless < NODELESS_MAX && this.#tail.length > this.unfit; ) {
       const at = this.unfit + this.#draw(this.#tail.length - this.unfit);
-      const slot = this.#tail[at];
+      const slot = itemAt(this.#tail, at);
       if (!this.space.put(source.vector(slot), source.norm(slot), out, added)) {
-        this.#putTail(at, this.#tail[this.unfit]);
+        this.#putTail(at, itemAt(this.#tail, this.unfit));
         this.#putTail(this.unfit++, slot);
         nodeless++;
         continue;
       }
-      const last = this.#tail.pop()!;
-      if (at < this.#tail.length) this.#putTail(at, last);
+      this.#fillHole(at);
       const key = this.#table.findOrAdd(this.space.identity(out, added), this.nodes + added);
       if (key === this.nodes + added) added++;
       else nodeless++;
@@ -169,7 +168,7 @@ export class Graph {
     // Keys are below 2^31, and reading their low halves is many times cheaper than bigints.
     const halves = new Uint32Array(keys.buffer, keys.byteOffset, keys.length * 2);
     const nodes = new Uint32Array(keys.length);
-    for (let i = 0; i < nodes.length; i++) nodes[i] = halves[LOW_HALF + 2 * i];
+    for (let i = 0; i < nodes.length; i++) nodes[i] = uint32At(halves, LOW_HALF + 2 * i);
     return { nodes, distances };
   }
 
@@ -187,7 +186,7 @@ export class Graph {
    * first, else -1. `joinCopies` finds the node of the other slots.
    */
   keyOf(slot: number): number {
-    const place = this.#places[slot];
+    const place = this.#placeOf(slot);
     return place < IN_TAIL && this.#slotsOf.first(place) === slot ? place : -1;
   }
 
@@ -258,7 +257,17 @@ export class Graph {
   }
 
   #has(slot: number): boolean {
-    return (this.#places[slot] ?? NOWHERE) !== NOWHERE;
+    return this.#placeOf(slot) !== NOWHERE;
+  }
+
+  #placeOf(slot: number): number {
+    return this.#places[slot] ?? NOWHERE;
+  }
+
+  /** Moves the last slot of the tail to `hole`, which may itself be the last position. */
+  #fillHole(hole: number): void {
+    const last = this.#tail.pop();
+    if (last !== undefined && hole < this.#tail.length) this.#putTail(hole, last);
   }
 
   #putTail(position: number, slot: number): void {

@@ -8,7 +8,9 @@
  * order does not have.
  */
 
+import { itemAt, uint32At } from '../../../lib/checked-access.ts';
 import type { StepMeter, Steps } from '../steps.ts';
+import { hasBit } from './bitmap.ts';
 import type { SlotView } from './slot-view.ts';
 
 const CHUNK_MAX_SLOTS = 512;
@@ -74,11 +76,11 @@ export class IdOrder {
     const { from, end } = this.#bounds(range);
     const found: number[] = [];
     for (let { chunk, at } = from; chunk <= end.chunk && found.length < limit; chunk++, at = 0) {
-      const { slots, size } = this.#chunks[chunk];
+      const { slots, size } = itemAt(this.#chunks, chunk);
       const stop = chunk === end.chunk ? end.at : size;
       for (; at < stop && found.length < limit; at++) {
-        const slot = slots[at];
-        if (selected === null || (selected[slot >>> 5] & (1 << (slot & 31))) !== 0) found.push(slot);
+        const slot = uint32At(slots, at);
+        if (selected === null || hasBit(selected, slot)) found.push(slot);
       }
       meter.spentNs += size * PASS_NS;
       if (meter.due()) yield 'reading';
@@ -96,7 +98,7 @@ export class IdOrder {
     const isIn = newSlot >= 0 && newSlot < this.#filledTo;
     if (wasIn && isIn) {
       const { chunk, at } = this.#placeOf(oldSlot, this.#slots.idBytes(newSlot));
-      this.#chunks[chunk].slots[at] = newSlot;
+      itemAt(this.#chunks, chunk).slots[at] = newSlot;
     } else if (wasIn) this.#remove(oldSlot);
     else if (isIn) this.#insert(newSlot);
   }
@@ -116,7 +118,7 @@ export class IdOrder {
     const key = this.#slots.idBytes(slot);
     let { chunk, at } = this.#lowerBound((other) => this.#slots.compareId(other, key) < 0);
     if (this.#chunks.length === 0) this.#chunks.push(this.#newChunk());
-    if (this.#chunks[chunk].size === this.#chunkMax) {
+    if (itemAt(this.#chunks, chunk).size === this.#chunkMax) {
       const isLast = chunk === this.#chunks.length - 1 && at === this.#chunkMax;
       // Leaves full chunks behind when ids arrive in order.
       const kept = isLast ? this.#chunkMax : this.#chunkMax >>> 1;
@@ -126,7 +128,7 @@ export class IdOrder {
         at -= kept;
       }
     }
-    const into = this.#chunks[chunk];
+    const into = itemAt(this.#chunks, chunk);
     into.slots.copyWithin(at + 1, at, into.size);
     into.slots[at] = slot;
     into.size += 1;
@@ -134,7 +136,7 @@ export class IdOrder {
 
   #remove(slot: number): void {
     const { chunk, at } = this.#placeOf(slot, this.#slots.idBytes(slot));
-    const from = this.#chunks[chunk];
+    const from = itemAt(this.#chunks, chunk);
     from.slots.copyWithin(at, at + 1, from.size);
     from.size -= 1;
     if (from.size === 0) this.#chunks.splice(chunk, 1);
@@ -147,7 +149,7 @@ export class IdOrder {
 
   /** Splits a chunk: its first `kept` slots stay, the others go to a new chunk after it. */
   #split(at: number, kept: number): void {
-    const chunk = this.#chunks[at];
+    const chunk = itemAt(this.#chunks, at);
     const behind = this.#newChunk();
     behind.slots.set(chunk.slots.subarray(kept, chunk.size));
     behind.size = chunk.size - kept;
@@ -195,10 +197,11 @@ export class IdOrder {
 
   /** Returns the first place where `isBefore` is false. It must be true of all places before it. */
   #lowerBound(isBefore: (slot: number) => boolean): Place {
-    const chunk = partitionPoint(0, this.#chunks.length, (at) => isBefore(this.#chunks[at].slots[0])) - 1;
+    const chunk =
+      partitionPoint(0, this.#chunks.length, (at) => isBefore(uint32At(itemAt(this.#chunks, at).slots, 0))) - 1;
     if (chunk < 0) return { chunk: 0, at: 0 };
-    const { slots, size } = this.#chunks[chunk];
-    return { chunk, at: partitionPoint(1, size, (at) => isBefore(slots[at])) };
+    const { slots, size } = itemAt(this.#chunks, chunk);
+    return { chunk, at: partitionPoint(1, size, (at) => isBefore(uint32At(slots, at))) };
   }
 }
 

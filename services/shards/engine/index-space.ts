@@ -7,8 +7,9 @@
  * See docs/internals/search.md.
  */
 import { MetricKind, ScalarKind } from 'usearch';
+import { float32At, uint32At } from '../../../lib/checked-access.ts';
 import type { Metric, Quantization } from '../../../lib/records/metric.ts';
-import { distanceTo, NORM_HEADROOM, NORM_RATIO_MAX, type SpaceFit } from './space-fit.ts';
+import { distanceTo, NORM_HEADROOM, NORM_RATIO_MAX, offsetAt, type SpaceFit } from './space-fit.ts';
 
 const I8_MAX = 127;
 /**
@@ -153,7 +154,7 @@ export class IndexSpace {
     const at = row * this.dimensions;
     if (this.#metric === 'dot') {
       if (norm > this.fit.scale || norm * NORM_RATIO_MAX < this.fit.scale) return false;
-      for (let i = 0; i < vector.length; i++) out[at + i] = vector[i]! / this.fit.scale;
+      for (let i = 0; i < vector.length; i++) out[at + i] = float32At(vector, i) / this.fit.scale;
       out[at + vector.length] = Math.sqrt(1 - (norm / this.fit.scale) ** 2);
     } else {
       const { center, radius = Number.POSITIVE_INFINITY } = this.fit;
@@ -182,7 +183,8 @@ export class IndexSpace {
   /** Converts a query vector. Returns null if it does not fit. */
   query(vector: Float32Array, norm: number): IndexQuery | null {
     const out = this.allocate(1);
-    if (this.#metric === 'dot') for (let i = 0; i < vector.length; i++) out[i] = norm === 0 ? 0 : vector[i]! / norm;
+    if (this.#metric === 'dot')
+      for (let i = 0; i < vector.length; i++) out[i] = norm === 0 ? 0 : float32At(vector, i) / norm;
     else if (!this.#putScaled(vector, norm, out, 0)) return null;
     this.#round(out, 0);
     const length = this.#metric === 'euclidean' ? distanceTo(this.fit.center, vector) / this.fit.scale : 1;
@@ -206,18 +208,20 @@ export class IndexSpace {
     }
     let square = 0;
     for (let i = 0; i < vector.length; i++) {
-      square += (counterpart[i]! - vector[i]!) ** 2;
-      vector[i]! += 0; // -0 becomes 0
+      square += offsetAt(vector, counterpart, i) ** 2;
+      vector[i] = float32At(vector, i) + 0; // -0 becomes 0
     }
     this.error = Math.sqrt(square) * (this.scalarKind === ScalarKind.F32 ? 2 : 1);
   }
 
   #putScaled(vector: Float32Array, norm: number, out: IndexVector, at: number): boolean {
     const { center, scale } = this.fit;
-    for (let i = 0; i < center.length; i++) if (Math.abs(vector[i]! - center[i]!) > COMPONENT_MAX * scale) return false;
+    for (let i = 0; i < center.length; i++)
+      if (Math.abs(offsetAt(center, vector, i)) > COMPONENT_MAX * scale) return false;
     if (out instanceof Int8Array) this.#putWhole(vector, norm, out, at);
-    else if (center.length > 0) for (let i = 0; i < vector.length; i++) out[at + i] = (vector[i]! - center[i]!) / scale;
-    else for (let i = 0; i < vector.length; i++) out[at + i] = norm === 0 ? 0 : vector[i]! / norm;
+    else if (center.length > 0)
+      for (let i = 0; i < vector.length; i++) out[at + i] = offsetAt(center, vector, i) / scale;
+    else for (let i = 0; i < vector.length; i++) out[at + i] = norm === 0 ? 0 : float32At(vector, i) / norm;
     return true;
   }
 
@@ -232,7 +236,7 @@ export class IndexSpace {
     const factor = whole === 0 ? 0 : I8_MAX / whole;
     let square = 0;
     for (let i = 0; i < vector.length; i++) {
-      const component = (isCentered ? vector[i]! - center[i]! : vector[i]!) * factor;
+      const component = (isCentered ? offsetAt(center, vector, i) : float32At(vector, i)) * factor;
       const rounded = Math.round(component);
       square += (component - rounded) ** 2;
       out[at + i] = Math.max(-I8_MAX, Math.min(I8_MAX, rounded));
@@ -247,12 +251,13 @@ function roundWords(vector: Float32Array, dropped: number): void {
   const words = new Uint32Array(vector.buffer, vector.byteOffset, vector.length);
   const half = 2 ** (dropped - 1) - 1;
   for (let i = 0; i < words.length; i++) {
-    words[i] = ((words[i]! + half + ((words[i]! >>> dropped) & 1)) >>> dropped) << dropped;
+    const word = uint32At(words, i);
+    words[i] = ((word + half + ((word >>> dropped) & 1)) >>> dropped) << dropped;
   }
 }
 
 function maxComponent(vector: Float32Array): number {
   let most = 0;
-  for (let i = 0; i < vector.length; i++) most = Math.max(most, Math.abs(vector[i]!));
+  for (let i = 0; i < vector.length; i++) most = Math.max(most, Math.abs(float32At(vector, i)));
   return most;
 }

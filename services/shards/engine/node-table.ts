@@ -1,4 +1,5 @@
 import { hash } from 'node:crypto';
+import { uint32At } from '../../../lib/checked-access.ts';
 
 const EMPTY = 0xffffffff;
 const CELL_WORDS = 3;
@@ -21,8 +22,8 @@ export class NodeTable {
   /** Returns the node with these bytes, or -1. */
   find(bytes: Uint8Array): number {
     const [low, high] = digestOf(bytes);
-    const at = this.#cellOf(low, high);
-    return this.#cells[at + 2] === EMPTY ? -1 : this.#cells[at + 2]!;
+    const node = uint32At(this.#cells, this.#cellOf(low, high) + 2);
+    return node === EMPTY ? -1 : node;
   }
 
   /** Returns the node with these bytes. If there is none, adds `node` and returns it. */
@@ -30,9 +31,9 @@ export class NodeTable {
     if ((this.#size + 1) * CELL_WORDS > this.#cells.length * LOAD_MAX) this.#grow();
     const [low, high] = digestOf(bytes);
     const at = this.#cellOf(low, high);
-    const known = this.#cells[at + 2]!;
+    const known = uint32At(this.#cells, at + 2);
     if (known !== EMPTY) return known;
-    put(this.#cells, at, low, high, node);
+    this.#cells.set([low, high, node], at);
     this.#size++;
     return node;
   }
@@ -50,9 +51,9 @@ export class NodeTable {
     const larger = newCells((cells.length / CELL_WORDS) * 2);
     for (let at = 0; at < cells.length; at += CELL_WORDS) {
       if (cells[at + 2] === EMPTY) continue;
-      let to = firstCell(larger, cells[at]!);
+      let to = firstCell(larger, uint32At(cells, at));
       while (larger[to + 2] !== EMPTY) to = nextCell(larger, to);
-      put(larger, to, cells[at]!, cells[at + 1]!, cells[at + 2]!);
+      larger.set(cells.subarray(at, at + CELL_WORDS), to);
     }
     this.#cells = larger;
   }
@@ -73,10 +74,4 @@ function firstCell(cells: Uint32Array, low: number): number {
 
 function nextCell(cells: Uint32Array, at: number): number {
   return at + CELL_WORDS === cells.length ? 0 : at + CELL_WORDS;
-}
-
-function put(cells: Uint32Array, at: number, low: number, high: number, node: number): void {
-  cells[at] = low;
-  cells[at + 1] = high;
-  cells[at + 2] = node;
 }

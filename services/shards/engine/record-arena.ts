@@ -88,7 +88,7 @@ export class RecordArena {
     const length = bytes.readUInt16LE(at + 8);
     const shared = Math.min(length, key.length);
     for (let i = 0, from = at + HEADER_BYTES; i < shared; i++) {
-      const order = bytes[from + i]! - key[i]!;
+      const order = (bytes[from + i] ?? 0) - (key[i] ?? 0);
       if (order !== 0) return order;
     }
     return length - key.length;

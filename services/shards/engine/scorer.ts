@@ -1,6 +1,7 @@
+import { float64At, uint32At } from '../../../lib/checked-access.ts';
 import type { Metric } from '../../../lib/records/metric.ts';
 import { kernelRows, rowsPerCall, sumOfSquares, sumsOf } from './kernel/similarity-kernel.ts';
-import type { SlotView } from './slot-view.ts';
+import type { SlotChunk, SlotView } from './slot-view.ts';
 
 /**
  * Computes exact scores of slots against one query from float32 vectors, with float64 sums. The
@@ -44,15 +45,15 @@ export class Scorer {
         for (let i = 0; i < count; i++) {
           // A single root of the product: for equal vectors it is exactly their square, so cosine
           // is 1. The product of two rounded roots might not be.
-          const lengths = Math.sqrt(this.#square * this.#slots.square(batch[i]));
-          closeness[i] = lengths === 0 ? 0 : Math.max(-1, Math.min(1, sums[i] / lengths));
+          const lengths = Math.sqrt(this.#square * this.#slots.square(uint32At(batch, i)));
+          closeness[i] = lengths === 0 ? 0 : Math.max(-1, Math.min(1, float64At(sums, i) / lengths));
         }
         break;
       case 'dot':
-        for (let i = 0; i < count; i++) closeness[i] = sums[i];
+        for (let i = 0; i < count; i++) closeness[i] = float64At(sums, i);
         break;
       case 'euclidean':
-        for (let i = 0; i < count; i++) closeness[i] = -Math.sqrt(sums[i]);
+        for (let i = 0; i < count; i++) closeness[i] = -Math.sqrt(float64At(sums, i));
     }
     return closeness;
   }
@@ -70,12 +71,14 @@ export class Scorer {
   #sums(batch: Uint32Array, count: number): Float64Array {
     const { chunks, shift, mask, dimensions } = this.#slots;
     for (let i = 0; i < count; ) {
-      const first = batch[i];
+      const first = uint32At(batch, i);
       // Adjacent slots are copied together.
       let run = 1;
       while (i + run < count && batch[i + run] === first + run && ((first + run) & mask) !== 0) run++;
       const from = (first & mask) * dimensions;
-      kernelRows.set(chunks[first >>> shift].vectors.subarray(from, from + run * dimensions), i * dimensions);
+      // Not chunkOf, whose check a scan pays for with every record.
+      const { vectors } = chunks[first >>> shift] as SlotChunk;
+      kernelRows.set(vectors.subarray(from, from + run * dimensions), i * dimensions);
       i += run;
     }
     return sumsOf(this.#metric === 'euclidean' ? 'squaredDistance' : 'dot', this.#query, count);

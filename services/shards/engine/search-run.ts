@@ -1,4 +1,6 @@
+import { float64At, itemAt, uint32At } from '../../../lib/checked-access.ts';
 import type { StepMeter, Steps } from '../steps.ts';
+import { hasBit } from './bitmap.ts';
 import { Candidates } from './candidates.ts';
 import type { Selection } from './filter/selection.ts';
 import type { Graph } from './graph.ts';
@@ -81,7 +83,7 @@ export class SearchRun {
       let slot = next;
       let count = 0;
       while (slot < end && count < most) {
-        const bits = words[slot >>> 5] >>> (slot & 31);
+        const bits = uint32At(words, slot >>> 5) >>> (slot & 31);
         if (bits === 0) {
           slot = (slot | 31) + 1;
           continue;
@@ -145,7 +147,8 @@ export class SearchRun {
     const least = this.#query.scoreThreshold;
     const closeness = this.#scorer.closeness(this.#batch, count);
     for (let i = 0; i < count; i++) {
-      if (least === null || this.#scorer.scoreOf(closeness[i]) >= least) best.offer(this.#batch[i], closeness[i]);
+      const close = float64At(closeness, i);
+      if (least === null || this.#scorer.scoreOf(close) >= least) best.offer(uint32At(this.#batch, i), close);
     }
     this.#meter.spentNs += count * this.#rowNs;
   }
@@ -159,7 +162,7 @@ export class SearchRun {
     let at = 0;
     yield* this.#offerAll(best, (most) => {
       let count = 0;
-      while (at < tail.length && count < most) this.#batch[count++] = tail[at++];
+      while (at < tail.length && count < most) this.#batch[count++] = itemAt(tail, at++);
       return count;
     });
     const { scoreThreshold } = this.#query;
@@ -175,7 +178,7 @@ export class SearchRun {
   }
 
   #matches(slot: number): boolean {
-    return this.#selection === null || (this.#selection.words[slot >>> 5] & (1 << (slot & 31))) !== 0;
+    return this.#selection === null || hasBit(this.#selection.words, slot);
   }
 
   #prefersGraph(candidates: number, reachable: number): boolean {

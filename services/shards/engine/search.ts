@@ -11,6 +11,7 @@
  * would block others is replaced by a scan unless the scan costs much more.
  */
 
+import { itemAt } from '../../../lib/checked-access.ts';
 import type { FieldReport } from '../../../lib/shard/field-report.ts';
 import type { ShardMatch } from '../../../lib/shard/match.ts';
 import type { ShardSpec } from '../../../lib/shard/spec.ts';
@@ -100,9 +101,10 @@ export class Search {
 
   /** Returns one ranked record in the form the query asks for. */
   matchAt(rank: number, { slots, closeness, scorer }: Ranking, query: ShardQuery): ShardMatch {
-    const slot = slots[rank];
-    const match: ShardMatch = { id: this.#slots.id(slot), score: scorer.scoreOf(closeness[rank]) };
-    if (this.#spec.metric === 'euclidean') match.distance = 0 - closeness[rank];
+    const slot = itemAt(slots, rank);
+    const close = itemAt(closeness, rank);
+    const match: ShardMatch = { id: this.#slots.id(slot), score: scorer.scoreOf(close) };
+    if (this.#spec.metric === 'euclidean') match.distance = 0 - close;
     if (query.includeMetadata) match.metadata = this.#slots.metadata(slot).toString();
     if (query.includeValues) match.values = this.#slots.vector(slot).slice();
     return match;

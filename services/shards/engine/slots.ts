@@ -9,7 +9,7 @@
  * content until its last reader is done.
  */
 import assert from 'node:assert/strict';
-import { Bitmap } from './bitmap.ts';
+import { Bitmap, clearBit, hasBit } from './bitmap.ts';
 import { sumOfSquares } from './kernel/similarity-kernel.ts';
 import { NO_ADDRESS } from './record-arena.ts';
 import { type SlotChunk, SlotView } from './slot-view.ts';
@@ -43,7 +43,7 @@ export class Slots extends SlotView {
    */
   allocate(id: Uint8Array, vector: Float32Array, metadata: Uint8Array, seq: number): number {
     const slot = this.#free.pop() ?? this.#extend();
-    const chunk = this.chunks[slot >>> this.shift];
+    const chunk = this.chunkOf(slot);
     const row = slot & this.mask;
     assert(!this.live.has(slot), 'a slot is taken that is live');
     assert(chunk.addresses[row] === NO_ADDRESS, 'a slot is taken that has content');
@@ -108,7 +108,7 @@ export class Slots extends SlotView {
 
   /** Releases one slot of a hold. */
   releaseSlot(held: Uint32Array, slot: number): void {
-    held[slot >>> 5] &= ~(1 << (slot & 31));
+    clearBit(held, slot);
     this.#reclaimIfUnread(slot);
   }
 
@@ -118,7 +118,7 @@ export class Slots extends SlotView {
   }
 
   setSeq(slot: number, seq: number): void {
-    this.chunks[slot >>> this.shift].seqs[slot & this.mask] = seq;
+    this.chunkOf(slot).seqs[slot & this.mask] = seq;
   }
 
   /**
@@ -169,14 +169,14 @@ export class Slots extends SlotView {
     return this.arena.compactSlice(
       (slot) => (this.live.has(slot) || this.#left.has(slot) ? this.address(slot) : NO_ADDRESS),
       (slot, address) => {
-        this.chunks[slot >>> this.shift].addresses[slot & this.mask] = address;
+        this.chunkOf(slot).addresses[slot & this.mask] = address;
       },
     );
   }
 
   #isRead(slot: number): boolean {
     if (this.#pins.has(slot)) return true;
-    for (const held of this.#holds) if ((held[slot >>> 5] & (1 << (slot & 31))) !== 0) return true;
+    for (const held of this.#holds) if (hasBit(held, slot)) return true;
     return false;
   }
 
@@ -189,11 +189,10 @@ export class Slots extends SlotView {
   }
 
   #reclaim(slot: number): void {
-    const chunk = this.chunks[slot >>> this.shift];
-    const row = slot & this.mask;
-    assert(chunk.addresses[row] !== NO_ADDRESS, 'a slot is freed twice');
-    this.arena.release(chunk.addresses[row]);
-    chunk.addresses[row] = NO_ADDRESS;
+    const address = this.address(slot);
+    assert(address !== NO_ADDRESS, 'a slot is freed twice');
+    this.arena.release(address);
+    this.chunkOf(slot).addresses[slot & this.mask] = NO_ADDRESS;
     this.#free.push(slot);
   }
 
@@ -206,18 +205,17 @@ export class Slots extends SlotView {
   }
 
   #move(from: number, to: number): void {
-    const source = this.chunks[from >>> this.shift];
-    const target = this.chunks[to >>> this.shift];
-    const fromRow = from & this.mask;
+    const target = this.chunkOf(to);
+    const address = this.address(from);
     const toRow = to & this.mask;
     assert(!this.live.has(to), 'a record moves to a live slot');
     assert(target.addresses[toRow] === NO_ADDRESS, 'a record moves to a slot that has content');
     target.vectors.set(this.vector(from), toRow * this.dimensions);
-    target.squares[toRow] = source.squares[fromRow];
-    target.seqs[toRow] = source.seqs[fromRow];
-    target.addresses[toRow] = source.addresses[fromRow];
-    this.arena.setSlot(target.addresses[toRow], to);
-    source.addresses[fromRow] = NO_ADDRESS;
+    target.squares[toRow] = this.square(from);
+    target.seqs[toRow] = this.seq(from);
+    target.addresses[toRow] = address;
+    this.arena.setSlot(address, to);
+    this.chunkOf(from).addresses[from & this.mask] = NO_ADDRESS;
     this.live.delete(from);
     this.live.add(to);
   }
@@ -226,11 +224,12 @@ export class Slots extends SlotView {
     const slot = this.end;
     const index = slot >>> this.shift;
     const row = slot & this.mask;
-    if (index === this.chunks.length) {
+    const chunk = this.chunks[index];
+    if (chunk === undefined) {
       const slots = index === 0 ? Math.min(FIRST_CHUNK_MIN_SLOTS, this.mask + 1) : this.mask + 1;
       this.chunks.push(newChunk(slots, this.dimensions));
-    } else if (row === this.chunks[index].squares.length) {
-      this.chunks[index] = this.#resized(this.chunks[index], Math.min(row * 2, this.mask + 1));
+    } else if (row === chunk.squares.length) {
+      this.chunks[index] = this.#resized(chunk, Math.min(row * 2, this.mask + 1));
     }
     this.end++;
     return slot;
@@ -238,7 +237,8 @@ export class Slots extends SlotView {
 
   #shrinkOnlyChunk(): void {
     const slots = Math.max(FIRST_CHUNK_MIN_SLOTS, 2 ** Math.ceil(Math.log2(this.end * 2)));
-    if (slots < this.chunks[0].squares.length) this.chunks[0] = this.#resized(this.chunks[0], slots);
+    const chunk = this.chunkOf(0);
+    if (slots < chunk.squares.length) this.chunks[0] = this.#resized(chunk, slots);
   }
 
   #resized(chunk: SlotChunk, slots: number): SlotChunk {

@@ -6,6 +6,7 @@
  * the slots that were live before it, which has no graph: searches scan it.
  */
 import { strict as assert } from 'node:assert';
+import { itemAt } from '../../../lib/checked-access.ts';
 import type { ValueCount, ValueCounts } from '../../../lib/filter/value-counts.ts';
 import { keyHashOf } from '../../../lib/merkle/leaf.ts';
 import type { ChangePreview, MetadataMerge, PreviewOptions, RecordUpdate } from '../../../lib/shard/change.ts';
@@ -72,9 +73,10 @@ export class Snapshot implements ShardSnapshot {
     const { includeValues, includeMetadata, ...range } = listing;
     const { slots: found, fields } = yield* this.#read((view, meter) => view.list(range, meter));
     const recordOf = (at: number): ListedRecord => {
-      const record: ListedRecord = { id: slots.id(found[at]) };
-      if (includeValues) record.values = slots.vector(found[at]).slice();
-      if (includeMetadata) record.metadata = slots.metadata(found[at]).toString();
+      const slot = itemAt(found, at);
+      const record: ListedRecord = { id: slots.id(slot) };
+      if (includeValues) record.values = slots.vector(slot).slice();
+      if (includeMetadata) record.metadata = slots.metadata(slot).toString();
       return record;
     };
     return new SlotResult(slots, found, recordOf, fields);
@@ -84,7 +86,7 @@ export class Snapshot implements ShardSnapshot {
     const { slots } = this.#parts;
     const all = yield* this.#slotsOf(ids);
     const found = all.filter((slot) => slot !== ABSENT);
-    return new SlotResult(slots, found, (at) => recordAt(slots, found[at]));
+    return new SlotResult(slots, found, (at) => recordAt(slots, itemAt(found, at)));
   }
 
   scan(): ReadResult<FetchedRecord> {
@@ -120,7 +122,7 @@ export class Snapshot implements ShardSnapshot {
   *previewUpdates(updates: RecordUpdate[], terms: PreviewOptions): Steps<ChangePreview> {
     const { slots } = this.#parts;
     const all = yield* this.#slotsOf(updates.map(({ id }) => id));
-    const found = updates.map((update, at) => ({ update, slot: all[at] }));
+    const found = updates.map((update, at) => ({ update, slot: itemAt(all, at) }));
     const present = found.filter(({ slot }) => slot !== ABSENT);
     return yield* previewUpdateList(slots, present, terms, this.#meter());
   }

@@ -2,6 +2,7 @@
  * Fits a space of the graph index to the records of a shard: the center and the scale of euclidean
  * vectors, the maximum length M of vectors under dot. See docs/internals/search.md.
  */
+import { float32At, float64At } from '../../../lib/checked-access.ts';
 import type { Metric } from '../../../lib/records/metric.ts';
 import { forEachBit } from './bitmap.ts';
 import type { SlotView } from './slot-view.ts';
@@ -60,12 +61,13 @@ function fitAround(slots: SlotView): SpaceFit {
   let greatest = 0;
   let squares = 0;
   let within = 0;
-  for (let i = 0; i < sample.length; i++) {
-    if (distances[i] > radius) continue;
+  for (const [i, slot] of sample.entries()) {
+    const distance = float64At(distances, i);
+    if (distance > radius) continue;
     within++;
-    squares += distances[i] ** 2;
-    const vector = slots.vector(sample[i]);
-    for (let at = 0; at < center.length; at++) greatest = Math.max(greatest, Math.abs(vector[at] - center[at]));
+    squares += distance ** 2;
+    const vector = slots.vector(slot);
+    for (let at = 0; at < center.length; at++) greatest = Math.max(greatest, Math.abs(offsetAt(center, vector, at)));
   }
   const deviation = Math.sqrt(squares / Math.max(1, within * center.length));
   const scale = Math.min(greatest, DEVIATIONS_MAX * deviation);
@@ -76,7 +78,7 @@ function centerOf(slots: SlotView, sample: readonly number[]): Float32Array {
   const sums = new Float64Array(slots.dimensions);
   for (const slot of sample) {
     const vector = slots.vector(slot);
-    for (let i = 0; i < sums.length; i++) sums[i] += vector[i];
+    for (let i = 0; i < sums.length; i++) sums[i] = float64At(sums, i) + float32At(vector, i);
   }
   return Float32Array.from(sums, (sum) => sum / Math.max(1, sample.length));
 }
@@ -84,8 +86,13 @@ function centerOf(slots: SlotView, sample: readonly number[]): Float32Array {
 /** Returns the distance of a vector from the center of a space. */
 export function distanceTo(center: Float32Array, vector: Float32Array): number {
   let square = 0;
-  for (let i = 0; i < center.length; i++) square += (vector[i] - center[i]) ** 2;
+  for (let i = 0; i < center.length; i++) square += offsetAt(center, vector, i) ** 2;
   return Math.sqrt(square);
+}
+
+/** Returns how far a component is from the center's. */
+export function offsetAt(center: Float32Array, vector: Float32Array, i: number): number {
+  return float32At(vector, i) - float32At(center, i);
 }
 
 /** Fits M, with some headroom, to as many vectors as possible. On a tie, takes the greatest M. */
@@ -101,12 +108,12 @@ function fitNorms(slots: SlotView): SpaceFit {
   let most = 0;
   let first = 0;
   for (let last = 0; last < count; last++) {
-    const norm = norms[last] * NORM_HEADROOM;
-    while (norms[first] * NORM_RATIO_MAX < norm) first++;
+    const norm = float64At(norms, last) * NORM_HEADROOM;
+    while (float64At(norms, first) * NORM_RATIO_MAX < norm) first++;
     if (last - first + 1 < most) continue;
     most = last - first + 1;
     scale = norm;
-    median = norms[(first + last) >>> 1];
+    median = float64At(norms, (first + last) >>> 1);
   }
   const center = new Float32Array(0);
   return scale === 0 ? { center, scale: 1 } : { center, scale, spread: scale / median };

@@ -1,3 +1,5 @@
+import { float64At, uint32At } from '../../../lib/checked-access.ts';
+
 /** Keeps the `k` closest slots it is offered, with ties broken by id in UTF-8 byte order. */
 export class TopK {
   readonly #k: number;
@@ -42,11 +44,11 @@ export class TopK {
   }
 
   #slotAt(i: number): number {
-    return this.#slots[i]!;
+    return uint32At(this.#slots, i);
   }
 
   #closenessAt(i: number): number {
-    return this.#closeness[i]!;
+    return float64At(this.#closeness, i);
   }
 
   /** Whether the slot kept at `i` is worse than another one. */

@@ -118,7 +118,7 @@ export class HostedShard {
   /** Removes a running or waiting read. Returns null if there is none with this id. */
   remove(id: number): SlicedRun | null {
     const running = this.#running.findIndex((run) => run.id === id);
-    if (running >= 0) return this.#running.splice(running, 1)[0];
+    if (running >= 0) return this.#running.splice(running, 1)[0] ?? null;
     const waiting = this.#waiting.findIndex((each) => each.kind === 'read' && each.run.id === id);
     const [found] = waiting < 0 ? [] : this.#waiting.splice(waiting, 1);
     return found?.kind === 'read' ? found.run : null;

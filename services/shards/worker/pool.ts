@@ -2,6 +2,7 @@ import { availableParallelism } from 'node:os';
 import { setTimeout as delay } from 'node:timers/promises';
 import { Worker } from 'node:worker_threads';
 import type { Logger } from 'pino';
+import { itemAt } from '../../../lib/checked-access.ts';
 import { type ErrorCode, ProvecError } from '../../../lib/errors.ts';
 import type { ShardKey } from '../../../lib/shard/key.ts';
 import type { AnswerPage } from '../../../lib/shard/match.ts';
@@ -229,7 +230,7 @@ export class WorkerPool {
   async #respawn(at: number): Promise<void> {
     for (let failures = 0; ; ) {
       const startedMs = performance.now();
-      await this.workers[at]!.lost;
+      await itemAt(this.workers, at).lost;
       if (this.#stopping) return;
       failures = performance.now() - startedMs < BEGUN_AFTER_MS ? failures + 1 : 0;
       if (failures > 1) await delay(backoffMs(failures - 2, START_PAUSE), undefined, { ref: false });

@@ -1,3 +1,4 @@
+import { itemAt } from '../../../lib/checked-access.ts';
 import { keyHashOf, leafHashOf, metaHashOf, vecHashOf } from '../../../lib/merkle/leaf.ts';
 import { MerkleMap } from '../../../lib/merkle/map.ts';
 import type { ShardHead } from '../../../lib/shard/head.ts';
@@ -127,7 +128,7 @@ export class RecomputeSession {
   *#differing(shard: ShardSnapshot | null): Iterable<[id: string, what: string]> {
     for (const id of [...this.#strayIds, ...this.#unreadableIds]) yield [id, WHAT.unreadable];
     for (const [slot, parts] of this.#contradicting) {
-      const id = this.#ids[slot]!;
+      const id = itemAt(this.#ids, slot);
       yield [id, shard ? whatDiffers(shard.partsOf(id), parts) : WHAT.either];
     }
     if (shard) yield* this.#differingFrom(shard);
@@ -137,7 +138,7 @@ export class RecomputeSession {
   *#differingFrom(shard: ShardSnapshot): Iterable<[id: string, what: string]> {
     const same = shard.head.seq === this.#seq;
     for (const { leaf, slot } of this.#map.entries()) {
-      const id = this.#ids[slot]!;
+      const id = itemAt(this.#ids, slot);
       const held = shard.leafOf(id);
       if (held === null) {
         if (same) yield [id, WHAT.unexpected];
@@ -156,7 +157,7 @@ export class RecomputeSession {
     }
     if (!this.#isAllLogged) return;
     for (const { slot } of this.#map.entries()) {
-      const id = this.#ids[slot]!;
+      const id = itemAt(this.#ids, slot);
       if (!this.#logged.has(id)) yield [id, WHAT.unexpected];
     }
   }

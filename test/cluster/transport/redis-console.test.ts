@@ -5,7 +5,7 @@ import { afterAll, beforeAll, expect, test } from '@jest/globals';
 import type { VerifyResult } from '../../../contracts/actions/verification.ts';
 import { keyHashOf, leafHashOf, metaHashOf, vecHashOf } from '../../../lib/merkle/leaf.ts';
 import { shardKey } from '../../../lib/shard/key.ts';
-import { startBacking } from '../../support/backing-services.ts';
+import { startFolder } from '../../support/backing-services.ts';
 import { ClusterProcess } from '../../support/cluster-process.ts';
 import { float32Bytes, tamperOnDisk } from '../../support/intruder.ts';
 import { type RedisServer, startRedis } from '../../support/redis-server.ts';
@@ -26,16 +26,10 @@ let collectionId = '';
 
 beforeAll(async () => {
   redis = await startRedis();
-  const folder = await startBacking('SQLite + TCP');
-  const environment = {
-    PROVEC_DATA_DIR: folder.dataDir,
-    PROVEC_REDIS_URL: redis.url,
-    PROVEC_SECRET: TEST_SECRET,
-  };
-  cluster = await ClusterProcess.start(
-    { ...folder, name: 'SQLite + Redis', environment },
-    { shardNodes: 1, environment: { PROVEC_BOOTSTRAP_PLAN: 'enterprise' } },
-  );
+  cluster = await ClusterProcess.start(await startFolder(redis), {
+    shardNodes: 1,
+    environment: { PROVEC_BOOTSTRAP_PLAN: 'enterprise' },
+  });
   const created = await cluster.api<{ collection: { id: string } }>('POST', '/collections', {
     name: 'vault',
     dimensions: 3,

@@ -1,9 +1,8 @@
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
 import type { LeaseRow } from '../../../store/owners.ts';
-import { startBacking } from '../../support/backing-services.ts';
+import { startFolder } from '../../support/backing-services.ts';
 import { ClusterProcess } from '../../support/cluster-process.ts';
 import { type RedisServer, startRedis } from '../../support/redis-server.ts';
-import { TEST_SECRET } from '../../support/store-keys.ts';
 import { until } from '../../support/until.ts';
 import { RedisRelay } from './redis-relay.ts';
 
@@ -33,20 +32,11 @@ let held = 0;
 beforeAll(async () => {
   redis = await startRedis();
   relay = await RedisRelay.start(redis.port);
-  const folder = await startBacking('SQLite + TCP');
-  const environment = {
-    PROVEC_DATA_DIR: folder.dataDir,
-    PROVEC_REDIS_URL: redis.url,
-    PROVEC_SECRET: TEST_SECRET,
-  };
-  cluster = await ClusterProcess.start(
-    { ...folder, name: 'SQLite + Redis', environment },
-    {
-      shardNodes: 3,
-      environment: { PROVEC_LEDGER: 'off', PROVEC_QUERY_CONCURRENCY: '256' },
-      environmentOf: (id): Record<string, string> => (id === CUT_OFF ? { PROVEC_REDIS_URL: relay.url } : {}),
-    },
-  );
+  cluster = await ClusterProcess.start(await startFolder(redis), {
+    shardNodes: 3,
+    environment: { PROVEC_LEDGER: 'off', PROVEC_QUERY_CONCURRENCY: '256' },
+    environmentOf: (id): Record<string, string> => (id === CUT_OFF ? { PROVEC_REDIS_URL: relay.url } : {}),
+  });
   const records = IDS.map((id, at) => ({ id, values: [at, 1] }));
   for (let tries = 0; held === 0 || held === SHARDS; tries++) {
     expect(tries).toBeLessThan(20);

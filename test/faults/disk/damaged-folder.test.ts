@@ -5,6 +5,7 @@ import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import { STORE_FORMAT } from '../../../store/sqlite/format-file.ts';
 import { apiClient } from '../../support/api-client.ts';
+import { smallService } from '../../support/environment.ts';
 import { runningIn } from '../../support/process-group.ts';
 import { StartedProcess } from '../../support/service-process.ts';
 import { TEST_KEY } from '../../support/tenant.ts';
@@ -14,12 +15,7 @@ let copies = 0;
 const started: StartedProcess[] = [];
 
 function start(folder: string): StartedProcess {
-  const run = new StartedProcess({
-    PROVEC_PORT: '0',
-    PROVEC_DATA_DIR: folder,
-    PROVEC_BOOTSTRAP_KEY: TEST_KEY,
-    PROVEC_DISK_RESERVE_MB: '16',
-  });
+  const run = new StartedProcess(smallService(folder));
   started.push(run);
   return run;
 }

@@ -5,10 +5,11 @@
  * Strings are looked up by value. Numbers are scanned slot by slot, in loops without a branch that
  * depends on the number: mispredicted branches would take most of the time.
  */
+import { float64At } from '../../../../lib/checked-access.ts';
 import type { Condition, Relation, Scalar } from '../../../../lib/filter/ast.ts';
 import { compares } from '../../../../lib/filter/evaluate.ts';
 import type { StepMeter, Steps } from '../../steps.ts';
-import { intersect, subtract, unite } from '../bitmap.ts';
+import { intersect, subtract, unite, wordAt } from '../bitmap.ts';
 import type { FieldColumn } from './column.ts';
 
 /**
@@ -149,14 +150,14 @@ export class ColumnMatch {
     const { numbers, numeric } = this.#column;
     const [found, candidates, are] = [this.#found, this.#candidates, numeric.words];
     for (let word = from; word < until; word++) {
-      const asked = candidates[word] & are[word];
+      const asked = wordAt(candidates, word) & wordAt(are, word);
       if (asked === 0) continue;
       let bits = 0;
       for (let i = 0; i < 32; i++) {
-        const number = numbers[word * 32 + i];
-        bits |= meets[Number(number > operand) + Number(number >= operand)] << i;
+        const number = numberAt(numbers, word * 32 + i);
+        bits |= (meets[Number(number > operand) + Number(number >= operand)] ?? 0) << i;
       }
-      found[word] |= bits & asked;
+      found[word] = wordAt(found, word) | (bits & asked);
     }
   }
 
@@ -164,20 +165,23 @@ export class ColumnMatch {
     const { numbers, numeric } = this.#column;
     const [found, candidates, are] = [this.#found, this.#candidates, numeric.words];
     for (let word = from; word < until; word++) {
-      const asked = candidates[word] & are[word];
+      const asked = wordAt(candidates, word) & wordAt(are, word);
       if (asked === 0) continue;
       let bits = 0;
-      for (let i = 0; i < 32; i++) bits |= isOneOf(sorted, numbers[word * 32 + i]) << i;
-      found[word] |= bits & asked;
+      for (let i = 0; i < 32; i++) bits |= isOneOf(sorted, numberAt(numbers, word * 32 + i)) << i;
+      found[word] = wordAt(found, word) | (bits & asked);
     }
   }
 }
+
+/** Returns a slot's number. Slots beyond the last number have none: NaN, which equals nothing. */
+const numberAt = (numbers: Float64Array, slot: number): number => numbers[slot] ?? Number.NaN;
 
 /** Returns 1 if `number` is in `sorted`, else 0. */
 function isOneOf(sorted: Float64Array, number: number): number {
   let below = 0;
   for (let open = sorted.length; open > 1; open -= open >>> 1) {
-    below += Number(sorted[below + (open >>> 1) - 1] < number) * (open >>> 1);
+    below += Number(float64At(sorted, below + (open >>> 1) - 1) < number) * (open >>> 1);
   }
   return Number(sorted[below] === number || sorted[below + 1] === number);
 }

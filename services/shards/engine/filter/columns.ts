@@ -7,6 +7,7 @@
  * recently used column is evicted, checked every 64 KiB of written metadata. A field that alone
  * exceeds the limit gets no column.
  */
+import { itemAt } from '../../../../lib/checked-access.ts';
 import { LIMITS } from '../../../../lib/limits.ts';
 import type { StepMeter, Steps } from '../../steps.ts';
 import type { SlotView } from '../slot-view.ts';
@@ -143,7 +144,10 @@ export class Columns {
       if (!wanted.has(field)) this.#columns.delete(field);
     }
     while (isTooMuch()) {
-      const [[field]] = [...this.#columns].sort(([, a], [, b]) => b.bytes - a.bytes);
+      const [field] = itemAt(
+        [...this.#columns].sort(([, a], [, b]) => b.bytes - a.bytes),
+        0,
+      );
       this.#columns.delete(field);
       if (this.#oversized.size >= OVERSIZED_MAX) this.#oversized.clear();
       this.#oversized.set(field, Math.max(1, this.#slots.liveCount));

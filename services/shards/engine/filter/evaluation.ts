@@ -8,7 +8,7 @@
 import { type Condition, conditionsOf, type FilterNode } from '../../../../lib/filter/ast.ts';
 import { predicateOf } from '../../../../lib/filter/evaluate.ts';
 import type { StepMeter, Steps } from '../../steps.ts';
-import { countBits, subtract, unite } from '../bitmap.ts';
+import { countBits, setBit, subtract, unite, wordAt } from '../bitmap.ts';
 import type { SlotView } from '../slot-view.ts';
 import type { FieldColumn } from './column.ts';
 import { ColumnMatch } from './column-match.ts';
@@ -94,10 +94,10 @@ export class Evaluation {
     const conditionsNs = [...conditionsOf(node)].length * CONDITION_NS;
     const found = new Uint32Array(candidates.length);
     for (let word = 0; word < candidates.length; word++) {
-      for (let rest = candidates[word]; rest !== 0; rest &= rest - 1) {
-        const bit = rest & -rest;
-        const bytes = this.#slots.metadata(word * 32 + 31 - Math.clz32(bit));
-        if (matches(metadataObject(bytes))) found[word] |= bit;
+      for (let rest = wordAt(candidates, word); rest !== 0; rest &= rest - 1) {
+        const slot = word * 32 + 31 - Math.clz32(rest & -rest);
+        const bytes = this.#slots.metadata(slot);
+        if (matches(metadataObject(bytes))) setBit(found, slot);
         this.#meter.spentNs += readingNs(bytes) + conditionsNs;
         if (this.#meter.due()) yield 'reading';
       }

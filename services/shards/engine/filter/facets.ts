@@ -2,12 +2,13 @@
  * Counts a field's values in a set of records, using the field's column or, without one, the
  * records. Each distinct element of a list counts once; objects and nested lists do not count.
  */
+import { float64At } from '../../../../lib/checked-access.ts';
 import type { Scalar } from '../../../../lib/filter/ast.ts';
 import { fieldReader } from '../../../../lib/filter/field.ts';
 import { ValueCounts } from '../../../../lib/filter/value-counts.ts';
 import { ValueMap } from '../../../../lib/filter/value-map.ts';
 import type { StepMeter, Steps } from '../../steps.ts';
-import { countBits, intersect, subtract } from '../bitmap.ts';
+import { countBits, intersect, subtract, wordAt } from '../bitmap.ts';
 import type { SlotView } from '../slot-view.ts';
 import type { FieldColumn } from './column.ts';
 import { metadataObject, readingNs } from './metadata-object.ts';
@@ -37,16 +38,17 @@ export function* valuesInColumn(column: FieldColumn, selected: Uint32Array, mete
   const byCode = new Uint32Array(postings.codes);
   for (let word = 0; word < selected.length; word++) {
     meter.spentNs += WORD_NS;
-    for (let rest = selected[word]; rest !== 0; rest &= rest - 1) {
+    for (let rest = wordAt(selected, word); rest !== 0; rest &= rest - 1) {
       const slot = lowestSlot(word, rest);
       meter.spentNs += numeric.has(slot)
-        ? counts.add(numbers[slot], 1)
+        ? counts.add(float64At(numbers, slot), 1)
         : postings.countIn(slot, byCode) * OCCURRENCE_NS;
       if (meter.due()) yield 'reading';
     }
   }
-  for (let code = 1; code < byCode.length; code++) {
-    if (byCode[code] > 0) meter.spentNs += counts.add(postings.valueOf(code)!, byCode[code]);
+  for (const [code, count] of byCode.entries()) {
+    const value = count > 0 ? postings.valueOf(code) : undefined;
+    if (value !== undefined) meter.spentNs += counts.add(value, count);
     if (meter.due()) yield 'reading';
   }
   return { counts, missing: countBits(missing) };
@@ -63,7 +65,7 @@ export function* valuesInRecords(
   const counts = new ValueCounts();
   let missing = 0;
   for (let word = 0; word < selected.length; word++) {
-    for (let rest = selected[word]; rest !== 0; rest &= rest - 1) {
+    for (let rest = wordAt(selected, word); rest !== 0; rest &= rest - 1) {
       const bytes = slots.metadata(lowestSlot(word, rest));
       const value = read(metadataObject(bytes));
       if (value === undefined) missing++;

@@ -5,12 +5,13 @@
  *
  * Takes no memory until a record of another namespace is written, then 12 bytes per slot.
  */
+import { itemAt, uint32At } from '../../../../lib/checked-access.ts';
 import type { ValueCount } from '../../../../lib/filter/value-counts.ts';
 import { parseStoredId } from '../../../../lib/records/namespace.ts';
 import { compareUtf8 } from '../../../../lib/records/utf8-order.ts';
 import type { NamespaceRange } from '../../../../lib/shard/read.ts';
 import type { StepMeter, Steps } from '../../steps.ts';
-import { Bitmap, subtract } from '../bitmap.ts';
+import { Bitmap, setBit, subtract } from '../bitmap.ts';
 import type { SlotView } from '../slot-view.ts';
 import { NameOrder } from './name-order.ts';
 
@@ -41,7 +42,7 @@ export class Namespaces {
   #code = new Uint32Array(0);
   #next = new Uint32Array(0);
   #previous = new Uint32Array(0);
-  /** SlotView in a list. */
+  /** Slots in a list. */
   readonly #named = new Bitmap();
   #namedCount = 0;
 
@@ -62,7 +63,7 @@ export class Namespaces {
   count(namespace: string | null): number {
     if (namespace === null) return this.#slots.liveCount - this.unaddressable;
     if (namespace === '') return this.#slots.liveCount - this.#namedCount;
-    return this.#counts[this.#codes.get(namespace) ?? NONE];
+    return itemAt(this.#counts, this.#codes.get(namespace) ?? NONE);
   }
 
   /**
@@ -97,12 +98,12 @@ export class Namespaces {
       return live;
     }
     const found = new Uint32Array(words);
-    let at = this.#first[this.#codes.get(namespace) ?? NONE];
+    let at = itemAt(this.#first, this.#codes.get(namespace) ?? NONE);
     while (at !== NONE) {
       for (let left = MARKS_PER_CHECK; at !== NONE && left > 0; left--) {
         const slot = at - 1;
-        found[slot >>> 5] |= 1 << (slot & 31);
-        at = this.#next[slot];
+        setBit(found, slot);
+        at = uint32At(this.#next, slot);
         meter.spentNs += MARK_NS;
       }
       if (meter.due()) yield 'reading';
@@ -124,13 +125,13 @@ export class Namespaces {
   #add(slot: number, namespace: string): void {
     const code = this.#codes.get(namespace) ?? this.#newCode(namespace);
     if (slot >= this.#code.length) this.#resize(Math.max(slot + 1, SPARE_SLOTS, Math.ceil(this.#code.length * 1.25)));
-    const following = this.#first[code];
+    const following = itemAt(this.#first, code);
     this.#code[slot] = code;
     this.#next[slot] = following;
     this.#previous[slot] = NONE;
     if (following !== NONE) this.#previous[following - 1] = slot + 1;
     this.#first[code] = slot + 1;
-    this.#counts[code]++;
+    this.#counts[code] = itemAt(this.#counts, code) + 1;
     this.#named.add(slot);
     this.#namedCount++;
   }
@@ -138,14 +139,16 @@ export class Namespaces {
   #remove(slot: number): void {
     const code = this.#code[slot] ?? NONE;
     if (code === NONE) return;
-    const [previous, following] = [this.#previous[slot], this.#next[slot]];
+    const [previous, following] = [uint32At(this.#previous, slot), uint32At(this.#next, slot)];
     if (previous === NONE) this.#first[code] = following;
     else this.#next[previous - 1] = following;
     if (following !== NONE) this.#previous[following - 1] = previous;
     this.#code[slot] = NONE;
     this.#named.delete(slot);
     this.#namedCount--;
-    if (--this.#counts[code] === 0) this.#freeCode(this.#names[code], code);
+    const left = itemAt(this.#counts, code) - 1;
+    this.#counts[code] = left;
+    if (left === 0) this.#freeCode(itemAt(this.#names, code), code);
   }
 
   /** Compaction moves records to low slots and removes the high ones. */

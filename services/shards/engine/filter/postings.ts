@@ -5,8 +5,10 @@
  *
  * Values have codes, starting at 1. Freed codes and occurrences are reused.
  */
+import { uint32At } from '../../../../lib/checked-access.ts';
 import type { Scalar } from '../../../../lib/filter/ast.ts';
 import { ValueMap } from '../../../../lib/filter/value-map.ts';
+import { setBit } from '../bitmap.ts';
 
 /** Neither a code nor an occurrence. */
 const NONE = 0;
@@ -64,30 +66,30 @@ export class Postings {
 
   /** Number of occurrences of a code, or 0 for `undefined`. */
   count(code: number | undefined): number {
-    return code === undefined ? 0 : this.#counts[code]!;
+    return code === undefined ? 0 : uint32At(this.#counts, code);
   }
 
   add(slot: number, value: Scalar): void {
     const code = this.#codes.get(value) ?? this.#newCode(value);
-    const next = this.#first[code]!;
+    const next = uint32At(this.#first, code);
     const occurrence = this.#take();
     this.#firstIn = withRoom(this.#firstIn, slot);
     this.#slot[occurrence] = slot;
     this.#code[occurrence] = code;
     this.#next[occurrence] = next;
     this.#previous[occurrence] = NONE;
-    this.#nextInSlot[occurrence] = this.#firstIn[slot]!;
+    this.#nextInSlot[occurrence] = uint32At(this.#firstIn, slot);
     this.#firstIn[slot] = occurrence;
     this.#first[code] = occurrence;
     if (next !== NONE) this.#previous[next] = occurrence;
-    this.#counts[code]!++;
+    this.#counts[code] = this.count(code) + 1;
   }
 
   /** Removes all values of a slot. */
   clear(slot: number): void {
     if (slot >= this.#firstIn.length) return;
-    for (let occurrence = this.#firstIn[slot]!; occurrence !== NONE; ) {
-      const following = this.#nextInSlot[occurrence]!;
+    for (let occurrence = uint32At(this.#firstIn, slot); occurrence !== NONE; ) {
+      const following = uint32At(this.#nextInSlot, occurrence);
       this.#remove(occurrence);
       occurrence = following;
     }
@@ -100,14 +102,15 @@ export class Postings {
    */
   countIn(slot: number, counts: Uint32Array): number {
     const codes: number[] = [];
-    for (let at = this.#firstIn[slot] ?? NONE; at !== NONE; at = this.#nextInSlot[at]!) codes.push(this.#code[at]!);
-    for (const code of codes.length > 1 ? new Set(codes) : codes) counts[code]!++;
+    for (let at = this.#firstIn[slot] ?? NONE; at !== NONE; at = uint32At(this.#nextInSlot, at))
+      codes.push(uint32At(this.#code, at));
+    for (const code of codes.length > 1 ? new Set(codes) : codes) counts[code] = uint32At(counts, code) + 1;
     return codes.length;
   }
 
   /** Returns a code's first occurrence, or 0 if it has none. */
   first(code: number): number {
-    return this.#first[code]!;
+    return uint32At(this.#first, code);
   }
 
   /**
@@ -118,9 +121,9 @@ export class Postings {
     const [slots, next] = [this.#slot, this.#next];
     let occurrence = from;
     for (let left = most; occurrence !== NONE && left > 0; left--) {
-      const slot = slots[occurrence]!;
-      words[slot >>> 5]! |= 1 << (slot & 31);
-      occurrence = next[occurrence]!;
+      const slot = uint32At(slots, occurrence);
+      setBit(words, slot);
+      occurrence = uint32At(next, occurrence);
     }
     return occurrence;
   }
@@ -136,20 +139,23 @@ export class Postings {
   }
 
   #remove(occurrence: number): void {
-    const code = this.#code[occurrence]!;
-    const previous = this.#previous[occurrence]!;
-    const next = this.#next[occurrence]!;
+    const code = uint32At(this.#code, occurrence);
+    const previous = uint32At(this.#previous, occurrence);
+    const next = uint32At(this.#next, occurrence);
     if (previous === NONE) this.#first[code] = next;
     else this.#next[previous] = next;
     if (next !== NONE) this.#previous[next] = previous;
     this.#next[occurrence] = this.#free;
     this.#free = occurrence;
     this.#live--;
-    if (--this.#counts[code]! === 0) this.#freeCode(code);
+    const left = this.count(code) - 1;
+    this.#counts[code] = left;
+    if (left === 0) this.#freeCode(code);
   }
 
   #freeCode(code: number): void {
-    const value = this.#values[code]!;
+    const value = this.#values[code];
+    if (value === undefined) throw new Error('A code is freed that no value has.');
     this.#codes.delete(value);
     this.#values[code] = undefined;
     this.#freeCodes.push(code);
@@ -161,7 +167,7 @@ export class Postings {
     this.#live++;
     const free = this.#free;
     if (free !== NONE) {
-      this.#free = this.#next[free]!;
+      this.#free = uint32At(this.#next, free);
       return free;
     }
     const occurrence = this.#end++;

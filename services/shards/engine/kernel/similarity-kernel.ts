@@ -1,3 +1,4 @@
+import { float64At } from '../../../../lib/checked-access.ts';
 import { instantiate } from '../../../../lib/records/kernel/wasm-module.ts';
 import { SIMILARITY_WASM } from './similarity-wasm.ts';
 
@@ -39,7 +40,7 @@ export function sumOfSquares(vector: Float32Array): number {
   current = null;
   kernelRows.set(vector);
   functions.dot(0, ROWS_AT, RESULTS_AT, 1, vector.length);
-  return results[0]!;
+  return float64At(results, 0);
 }
 
 /**

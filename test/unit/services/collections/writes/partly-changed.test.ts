@@ -12,6 +12,7 @@ import meteringService from '../../../../../services/metering/metering.service.t
 import shardsService from '../../../../../services/shards/shards.service.ts';
 import { rejectedError } from '../../../../support/accounts.ts';
 import type { ClientParams } from '../../../../support/client-call.ts';
+import { smallService } from '../../../../support/environment.ts';
 import { openTemporaryStore, startWorld, type TemporaryStore, type World } from '../../../../support/world.ts';
 
 const SHARDS = 4;
@@ -52,12 +53,7 @@ const interposing = {
 async function start(): Promise<void> {
   opened = await openTemporaryStore();
   world = await startWorld({
-    environment: {
-      PROVEC_DATA_DIR: opened.folder,
-      PROVEC_WORKERS: '1',
-      PROVEC_DISK_RESERVE_MB: '0',
-      PROVEC_LEDGER: 'off',
-    },
+    environment: smallService(opened.folder, { PROVEC_LEDGER: 'off' }),
     store: opened.store,
     services: [collectionsService, keysService, meteringService, shardsService],
     broker: { middlewares: [interposing] },

@@ -8,6 +8,7 @@ import shardsService from '../../../../../services/shards/shards.service.ts';
 import { type Store, StoreError } from '../../../../../store/port.ts';
 import { eventually, isPending, ManualClock, rejectedError } from '../../../../support/accounts.ts';
 import type { ClientParams } from '../../../../support/client-call.ts';
+import { smallService } from '../../../../support/environment.ts';
 import { AppendGate, withLog } from '../../../../support/store-log.ts';
 import { openTemporaryStore, startWorld, type TemporaryStore, type World } from '../../../../support/world.ts';
 
@@ -38,13 +39,10 @@ afterEach(async () => {
 /** The services that a write passes through, with a quota of ten records. */
 async function start(wrap: (store: Store) => Store = gate.wrap): Promise<void> {
   world = await startWorld({
-    environment: {
-      PROVEC_DATA_DIR: opened.folder,
-      PROVEC_WORKERS: '1',
-      PROVEC_DISK_RESERVE_MB: '0',
+    environment: smallService(opened.folder, {
       PROVEC_LEDGER: 'off',
       PROVEC_PLANS: '{"free": {"vectors": 10, "writes": 10}}',
-    },
+    }),
     store: wrap(opened.store),
     clock,
     services: [collectionsService, keysService, meteringService, shardsService],
