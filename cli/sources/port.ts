@@ -34,8 +34,11 @@ export interface SourceDescription {
   count: number | null;
   /** Length of its vectors; null if the source does not say. */
   dimensions: number | null;
-  /** The metric by its name there, and the one of Provec; null if the source has none. */
-  metric: { there: string; here: Metric } | null;
+  /**
+   * The metric by its name there, and the one of Provec, null if Provec does not have it. Null if the
+   * source has none.
+   */
+  metric: { there: string; here: Metric | null } | null;
   /** How the parts of its records are mapped. */
   mapping: readonly { there: string; here: string }[];
 }
