@@ -19,7 +19,7 @@ export class Checkpoint<State extends object> {
     this.#counts = counts;
   }
 
-  /** Returns where to continue; null if there is no checkpoint. Throws if it is of another import. */
+  /** Returns where to continue; null without a checkpoint. Throws if it is of another import. */
   async read(): Promise<State | null> {
     const text = await readFile(this.path, 'utf8').catch((error: NodeJS.ErrnoException) => {
       if (error.code !== 'ENOENT') throw error;

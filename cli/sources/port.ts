@@ -35,8 +35,8 @@ export interface SourceDescription {
   /** Length of its vectors; null if the source does not say. */
   dimensions: number | null;
   /**
-   * The metric by its name there, and the one of Provec, null if Provec does not have it. Null if the
-   * source has none.
+   * The metric by its name there, and the one of Provec, null if Provec does not have it. Null if
+   * the source has none.
    */
   metric: { there: string; here: Metric | null } | null;
   /** How the parts of its records are mapped. */

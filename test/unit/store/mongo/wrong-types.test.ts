@@ -7,6 +7,7 @@ import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import { Binary, type Document } from 'mongodb';
+import { DEFAULT_PLANS, planLimitsText } from '../../../../lib/plans.ts';
 import { emptyAnchorRow } from '../../../../store/anchors.ts';
 import { type Store, StoreError } from '../../../../store/port.ts';
 import {
@@ -45,10 +46,23 @@ const anchor = {
 };
 const holds = { id: randomUUID(), writes: 1, vectors: 1, baseline: null, beat: 1 };
 
-async function fill({ catalog, keys, aliases, log, records, checkpoints, usage, ...store }: Store): Promise<void> {
+const PLAN = { name: 'gold', limits: planLimitsText(DEFAULT_PLANS.pro) };
+
+async function fill({
+  catalog,
+  keys,
+  aliases,
+  plans,
+  log,
+  records,
+  checkpoints,
+  usage,
+  ...store
+}: Store): Promise<void> {
   await catalog.createAccount(account);
   for (const row of [collection, sound]) await catalog.createCollection(row, 5);
   await keys.create(key, null);
+  await plans.put(PLAN);
   await aliases.put({ accountId: account.id, alias: 'alias', collectionId: collection.id, createdAt: at(0) }, 10);
   const tally = { accountId: account.id, month: MONTH, writes: 1, vectors: 1 };
   for (const seq of [1, 2, 3]) await log.append(entry(shard, seq, { tally }));
@@ -118,6 +132,9 @@ function operationsOn(store: Store): Record<string, [name: string, work: () => P
       ['standing', () => store.aliases.findByCollection(account.id, collection.id)],
       ['change', () => store.catalog.changeCollection(collection.id, (row) => ({ ...row, deletionProtection: true }))],
       ['create', () => store.catalog.createCollection(newCollection({ accountId: account.id, name: 'new' }), 9)],
+      ['plan', () => store.plans.find(PLAN.name)],
+      ['plans', () => store.plans.list()],
+      ['hasAccountOfPlan', () => store.catalog.hasAccountOfPlan(account.plan)],
       ['removeAlias', () => store.aliases.remove(account.id, 'alias')],
       ['drop', () => store.catalog.dropCollection(collection.id, false)],
     ],
