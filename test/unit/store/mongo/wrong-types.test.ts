@@ -118,7 +118,14 @@ function operationsOn(store: Store): Record<string, [name: string, work: () => P
     accounts: [
       ['get', () => store.catalog.getAccount(account.id)],
       ['list', () => store.catalog.listAccounts()],
+      ['hasPlan', () => store.catalog.hasAccountOfPlan(account.plan)],
       ['setPlan', () => store.catalog.setPlan(account.id, 'pro')],
+    ],
+    plans: [
+      ['find', () => store.plans.find(PLAN.name)],
+      ['list', () => store.plans.list()],
+      ['put', () => store.plans.put(PLAN)],
+      ['remove', () => store.plans.remove(PLAN.name)],
     ],
     collections: [
       ['find', () => store.catalog.findCollection(account.id, collection.name)],
@@ -132,9 +139,6 @@ function operationsOn(store: Store): Record<string, [name: string, work: () => P
       ['standing', () => store.aliases.findByCollection(account.id, collection.id)],
       ['change', () => store.catalog.changeCollection(collection.id, (row) => ({ ...row, deletionProtection: true }))],
       ['create', () => store.catalog.createCollection(newCollection({ accountId: account.id, name: 'new' }), 9)],
-      ['plan', () => store.plans.find(PLAN.name)],
-      ['plans', () => store.plans.list()],
-      ['hasAccountOfPlan', () => store.catalog.hasAccountOfPlan(account.plan)],
       ['removeAlias', () => store.aliases.remove(account.id, 'alias')],
       ['drop', () => store.catalog.dropCollection(collection.id, false)],
     ],
