@@ -2,6 +2,7 @@ import { createReadStream } from 'node:fs';
 import { createInterface } from 'node:readline';
 import { InputError } from '../../client/cli/json-file.ts';
 import type { Api } from '../../client/index.ts';
+import { objectInLine } from '../input/json-line.ts';
 
 interface SavedEntry {
   trail: string;
@@ -18,18 +19,8 @@ export async function* readTrail(path: string): AsyncGenerator<SavedEntry> {
 }
 
 function savedEntry(line: string, where: string): SavedEntry {
-  const { trail, ...entry } = parsed(line, where);
+  const { trail, ...entry } = objectInLine(line) ?? {};
   if (typeof trail !== 'string' || typeof entry.seq !== 'number' || typeof entry.hash !== 'string')
     throw new InputError(`${where} is not an entry of an audit trail.`);
   return { trail, entry: entry as unknown as Api.AuditEntry };
-}
-
-function parsed(line: string, where: string): Record<string, unknown> {
-  try {
-    const value: unknown = JSON.parse(line);
-    if (typeof value === 'object' && value !== null) return { ...value };
-  } catch (error) {
-    throw new InputError(`${where} is not JSON: ${(error as Error).message}`);
-  }
-  throw new InputError(`${where} is not a JSON object.`);
 }

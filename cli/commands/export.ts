@@ -2,7 +2,7 @@ import { Command, Option } from 'commander';
 import { InputError } from '../../client/cli/json-file.ts';
 import { APIConnectionError } from '../../client/http/errors.ts';
 import type { Api } from '../../client/index.ts';
-import { parseJson } from '../../client/verify/json-text.ts';
+import { objectInLine } from '../input/json-line.ts';
 import { examples } from '../option-values.ts';
 import { countedRecords } from '../output/counted.ts';
 import { escapedJson } from '../output/json.ts';
@@ -120,24 +120,14 @@ async function copyParquet(lines: AsyncIterable<string>, sink: (bytes: Uint8Arra
 
 /** Returns the head. Throws unless the export is complete. */
 function wholeHead(head: Head | undefined, end: string, records: number): Head {
-  if (head !== undefined && records === head.vectorCount && 'end' in parsedLine(end)) return head;
+  if (head !== undefined && records === head.vectorCount && objectInLine(end)?.end !== undefined) return head;
   throw new APIConnectionError(`The export was cut off after ${countedRecords(records)}.`);
 }
 
 function headIn(line: string): Head {
-  const { export: head } = parsedLine(line) as { export?: Head };
+  const { export: head } = (objectInLine(line) ?? {}) as { export?: Head };
   if (head !== undefined) return head;
   throw new APIConnectionError('The answer is no export: is this the address of a Provec?');
-}
-
-function parsedLine(line: string): object {
-  try {
-    const value = parseJson(line);
-    return typeof value === 'object' && value !== null ? value : {};
-  } catch {
-    // The line was cut off.
-    return {};
-  }
 }
 
 /** Writes to stdout. Escapes control characters only on a terminal. */

@@ -1,12 +1,13 @@
 import { statSync } from 'node:fs';
+import { stat } from 'node:fs/promises';
 import { Command } from 'commander';
 import { InputError } from '../../client/cli/json-file.ts';
 import { APIStatusError, ProvecError } from '../../client/http/errors.ts';
 import type { Api, Collection } from '../../client/index.ts';
-import { Checkpoint, type ImportState } from '../input/checkpoint.ts';
+import { Checkpoint } from '../input/checkpoint.ts';
 import { withNamespace } from '../input/default-namespace.ts';
 import { ExportFrame } from '../input/export-frame.ts';
-import { lineBatches } from '../input/line-batches.ts';
+import { type LinePlace, lineBatches } from '../input/line-batches.ts';
 import { inputName, openInput, STDIN } from '../input/read-text.ts';
 import { commandSignal } from '../interruption.ts';
 import { examples, wholeNumber } from '../option-values.ts';
@@ -55,9 +56,9 @@ ${examples(
         const checkpoint =
           kept === undefined
             ? null
-            : await Checkpoint.of(kept, path, {
+            : await checkpointOf(kept, path, {
                 collectionId: (await collection.describe(session.request)).id,
-                ...(namespace !== undefined && { namespace }),
+                namespace,
               });
         const { importedCount, ...result } = await importFile(session, collection, path, {
           checkpoint,
@@ -68,12 +69,29 @@ ${examples(
       }),
     );
 
+/** What an import has stored so far. */
+interface ImportState extends LinePlace {
+  records: number;
+  /** Whether the file is an export with its first line. */
+  hasHead: boolean;
+}
+
+/** Returns the checkpoint of a file that is imported to `target`. */
+async function checkpointOf(path: string, source: string, target: object): Promise<Checkpoint<ImportState>> {
+  const { size: bytes, mtime } = await stat(source);
+  return new Checkpoint(path, { ...target, bytes, modifiedAt: mtime.toISOString() }, ['line', 'byte', 'records']);
+}
+
 /** Imports batch by batch, one after another, since a later line with the same id has to win. */
 async function importFile(
   session: Session,
   collection: Collection,
   path: string,
-  { checkpoint, batchBytes, namespace }: { checkpoint: Checkpoint | null; batchBytes: number; namespace?: string },
+  {
+    checkpoint,
+    batchBytes,
+    namespace,
+  }: { checkpoint: Checkpoint<ImportState> | null; batchBytes: number; namespace?: string },
 ): Promise<Api.ImportRecordsResult> {
   const begin = (await checkpoint?.read()) ?? { line: 1, byte: 0, records: 0, hasHead: false };
   const source = inputName(path);

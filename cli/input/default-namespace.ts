@@ -1,3 +1,5 @@
+import { objectInLine } from './json-line.ts';
+
 /** A line, from its first `{` on. Bytes of UTF-8 are read as characters, which keeps them. */
 const LINE = /(^(?:\xef\xbb\xbf)?|\n)([\t\r ]*)\{([^\n]*)/g;
 const IS_EMPTY = /^\s*\}/;
@@ -18,10 +20,6 @@ export function withNamespace(bytes: Uint8Array, namespace: string): Uint8Array 
 }
 
 function namesOne(line: string): boolean {
-  try {
-    return Object.hasOwn(JSON.parse(line) as object, 'namespace');
-  } catch {
-    // The service refuses the line and says why.
-    return true;
-  }
+  // The service refuses a line that is no object, and says why.
+  return Object.hasOwn(objectInLine(line) ?? { namespace: '' }, 'namespace');
 }

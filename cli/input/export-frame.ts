@@ -1,6 +1,6 @@
 import { InputError } from '../../client/cli/json-file.ts';
-import { parseJson } from '../../client/verify/json-text.ts';
 import { countedRecords, recordsWere } from '../output/counted.ts';
+import { objectInLine } from './json-line.ts';
 import { type LineBatch, linesIn } from './line-batches.ts';
 
 const LINE_END = 0x0a;
@@ -67,7 +67,7 @@ export class ExportFrame {
     const begin = text.subarray(0, length).lastIndexOf(LINE_END) + 1;
     const line = text.toString('utf8', begin, length);
     if (!END.test(line)) return bytes.length;
-    const { end } = parsed(line) as { end?: { count?: unknown } };
+    const { end } = (objectInLine(line) ?? {}) as { end?: { count?: unknown } };
     if (typeof end?.count === 'number') this.#endCount = end.count;
     return begin;
   }
@@ -83,15 +83,6 @@ function firstLineOf(bytes: Uint8Array): { text: string; end: number } {
 }
 
 function rootIn(head: string): unknown {
-  const { export: content } = parsed(head) as { export?: { merkleRoot?: unknown } };
+  const { export: content } = (objectInLine(head) ?? {}) as { export?: { merkleRoot?: unknown } };
   return content?.merkleRoot;
-}
-
-function parsed(line: string): object {
-  try {
-    return parseJson(line) as object;
-  } catch {
-    // The service refuses the line and says why.
-    return {};
-  }
 }

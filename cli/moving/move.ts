@@ -1,5 +1,6 @@
 /** Carries out the plan of an import from a source, and signs what was moved. */
 import type { Api, Provec } from '../../client/index.ts';
+import { Checkpoint } from '../input/checkpoint.ts';
 import { FORMAT, type ManifestEnd, type ManifestHead } from '../manifest/manifest-lines.ts';
 import { ManifestWriter } from '../manifest/manifest-writer.ts';
 import { ownKey } from '../manifest/signing-key.ts';
@@ -8,10 +9,9 @@ import { writeError } from '../output/streams.ts';
 import type { Session } from '../session.ts';
 import type { Source } from '../sources/port.ts';
 import { anchorOfRoot, type RootAnchor } from './anchor-of-root.ts';
-import { MoveCheckpoint, type MoveState } from './move-checkpoint.ts';
 import type { Plan, PlanOptions } from './plan.ts';
 import { type Comparison, comparedWithCollection } from './read-back.ts';
-import { transferred } from './transfer.ts';
+import { type MoveState, transferred } from './transfer.ts';
 
 export interface MoveOptions extends PlanOptions {
   /** Path of the manifest. The checkpoint lies beside it. */
@@ -54,7 +54,8 @@ export async function carriedOut(
   const collection = client.collection(options.collection);
   const kept = manifestOptions(options);
   const subject = { source: description.identity, options: kept, collectionId };
-  const checkpoint = new MoveCheckpoint(checkpointPath(options.manifest), subject);
+  const counts = ['read', 'moved', 'manifestBytes'] as const;
+  const checkpoint = new Checkpoint<MoveState>(checkpointPath(options.manifest), subject, counts);
   const head: Omit<ManifestHead, 'startedAt'> = {
     format: FORMAT,
     signer: key.signer,
@@ -120,7 +121,7 @@ const manifestOptions = ({ leaveOut, limit, namespace, adapter }: MoveOptions): 
 });
 
 async function begun(
-  checkpoint: MoveCheckpoint,
+  checkpoint: Checkpoint<MoveState>,
   path: string,
   head: Omit<ManifestHead, 'startedAt'>,
 ): Promise<{ manifest: ManifestWriter; begin: MoveState }> {

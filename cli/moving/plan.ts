@@ -72,7 +72,11 @@ function metricOf(
   found: Api.CollectionDetail | null,
   { metric, collection }: PlanOptions,
 ): Metric {
-  const wanted = metric ?? description.metric?.here;
+  const wanted = metric ?? description.metric?.here ?? undefined;
+  if (found === null && wanted === undefined && description.metric !== null)
+    throw new InputError(
+      `The source compares by ${description.metric.there}, which Provec does not have. To use another metric, give --metric.`,
+    );
   if (found === null) return wanted ?? 'cosine';
   if (wanted === undefined || wanted === found.metric) return found.metric;
   throw new InputError(

@@ -1,7 +1,7 @@
 import { APIConnectionError } from '../../client/http/errors.ts';
 import type { Collection } from '../../client/index.ts';
 import { keyHashOf, leafHashOf, metaHashOf, vecHashOf } from '../../client/verify/content-hash.ts';
-import { parseJson } from '../../client/verify/json-text.ts';
+import { objectInLine } from '../input/json-line.ts';
 import { LeafTable } from '../manifest/leaf-table.ts';
 import { Progress } from '../output/progress.ts';
 import type { Session } from '../session.ts';
@@ -122,11 +122,7 @@ class Comparer {
 }
 
 function lineIn(text: string): Partial<ExportedRecord> & { export?: ExportHead; end?: { count: number } } {
-  try {
-    const value = parseJson(text);
-    if (typeof value === 'object' && value !== null) return value;
-  } catch {
-    // Reported below, as any other line that no export has.
-  }
+  const value = objectInLine(text);
+  if (value !== null) return value;
   throw new APIConnectionError('The export was cut off, or holds a line that is not JSON.');
 }

@@ -1,12 +1,28 @@
 import { InputError } from '../../client/cli/json-file.ts';
 import type { Collection } from '../../client/index.ts';
+import type { Checkpoint } from '../input/checkpoint.ts';
 import type { ManifestWriter } from '../manifest/manifest-writer.ts';
 import { Progress } from '../output/progress.ts';
 import type { Session } from '../session.ts';
 import { type Issue, issueText } from '../sources/issues.ts';
 import type { Source, SourcePage } from '../sources/port.ts';
-import type { MoveCheckpoint, MoveState } from './move-checkpoint.ts';
 import { type MovedRecord, RecordChecker, type Target } from './record-checker.ts';
+
+/** How far an import from a source has come. */
+export interface MoveState {
+  /** Position in the source behind the last page that is stored; null at the beginning. */
+  position: string | null;
+  /** Records that the source returned up to there. */
+  read: number;
+  /** Records that are stored. */
+  moved: number;
+  leftOut: Partial<Record<Issue, number>>;
+  /** Whole lines of the manifest. */
+  manifestBytes: number;
+  startedAt: string;
+  /** Whether every record of the source is stored. */
+  isComplete: boolean;
+}
 
 export interface Transfer {
   session: Session;
@@ -14,7 +30,7 @@ export interface Transfer {
   collection: Collection;
   target: Target;
   manifest: ManifestWriter;
-  checkpoint: MoveCheckpoint;
+  checkpoint: Checkpoint<MoveState>;
   leaveOut: readonly Issue[];
   limit: number;
   pageRecords: number;

@@ -75,7 +75,8 @@ export class HttpSource {
     if (text === null)
       throw new SourceError(`${this.address} gave an answer of over ${ANSWER_MAX_BYTES} bytes: lower --page.`, status);
     if (!response.ok) {
-      const message = `${this.address} answered ${path} with status ${status}: ${text.slice(0, SHOWN_CHARS)}`;
+      const why = text === '' ? '.' : `: ${text.slice(0, SHOWN_CHARS)}`;
+      const message = `${this.address} answered ${path} with status ${status}${why}`;
       if (!TRANSIENT_STATUSES.includes(status)) throw new SourceError(message, status);
       throw new TransientError(message, status, Number(response.headers.get('retry-after') ?? 0) || 0);
     }

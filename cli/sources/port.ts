@@ -34,8 +34,11 @@ export interface SourceDescription {
   count: number | null;
   /** Length of the vectors; null if the source does not say. */
   dimensions: number | null;
-  /** The source's name for its metric, and Provec's; null if the source has none. */
-  metric: { there: string; here: Metric } | null;
+  /**
+   * The source's name for its metric, and Provec's, null if Provec does not have it. Null if the
+   * source has none.
+   */
+  metric: { there: string; here: Metric | null } | null;
   /** How the parts of a record are mapped. */
   mapping: readonly { there: string; here: string }[];
 }

@@ -42,7 +42,7 @@ class Qdrant implements Source {
       identity: { kind: 'qdrant', address: this.#http.address, collection: this.#options.source, vector: name },
       count: typeof count === 'number' ? count : null,
       dimensions: typeof size === 'number' ? size : null,
-      metric: METRICS[there] === undefined ? null : { there, here: METRICS[there] },
+      metric: { there, here: METRICS[there] ?? null },
       mapping: [
         { there: 'id', here: 'id, numbers as decimal text' },
         { there: name === '' ? 'vector' : `vector "${name}"`, here: 'values, as float32' },

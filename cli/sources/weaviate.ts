@@ -64,7 +64,7 @@ class Weaviate implements Source {
       },
       count,
       dimensions: null,
-      metric: METRICS[there] === undefined ? null : { there, here: METRICS[there] },
+      metric: { there, here: METRICS[there] ?? null },
       mapping: [
         { there: 'id', here: 'id' },
         { there: vector.name === ONLY ? 'vector' : `vector "${vector.name}"`, here: 'values, as float32' },

@@ -140,8 +140,8 @@ test('--namespace is for the records that name none, and changes nothing else', 
   const { id: collectionId } = (await service.api<{ collection: { id: string } }>('GET', '/collections/spaces')).body
     .collection;
   const state = { line: 1, byte: 0, records: 0, hasHead: false };
-  const kept = { collectionId, namespace: 'other', bytes, modifiedAt: mtime.toISOString(), state };
-  await writeFile(checkpoint, JSON.stringify(kept));
+  const subject = { collectionId, namespace: 'other', bytes, modifiedAt: mtime.toISOString() };
+  await writeFile(checkpoint, JSON.stringify({ subject, state }));
   expect(await runCommand(args, environment)).toMatchObject({
     code: 2,
     stderr: expect.stringContaining('(namespace)'),
@@ -159,7 +159,7 @@ test('a killed import continues at its checkpoint: no gap, and nothing is import
   const { state } = JSON.parse(await readFile(join(folder, 'checkpoint'), 'utf8'));
   expect(state.line).toBe(state.records + 1);
   const other = await provec('import', 'whole', 'all.ndjson', '--checkpoint', 'checkpoint');
-  expect(other).toMatchObject({ code: 2, stderr: expect.stringContaining('is of another file or collection') });
+  expect(other).toMatchObject({ code: 2, stderr: expect.stringContaining('is of another import (collectionId)') });
   const { code, stdout } = await start(args).ended;
   expect(code).toBe(0);
   invariant('a resumed import stores every record', () =>

@@ -223,7 +223,7 @@ test('an import that is killed again and again continues: no duplicate, no gap, 
   const checkpoint = join(folder, 'killed.manifest.checkpoint');
   await killAgain(() => start(args), checkpoint, KILLS);
   const other = await provec('import-from', 'ndjson', 'killed', '--from', 'all.ndjson', '--limit', '9', '--json');
-  expect(other).toMatchObject({ code: 2, stderr: expect.stringContaining('is of an import with another source') });
+  expect(other).toMatchObject({ code: 2, stderr: expect.stringContaining('is of another import (options)') });
   expect(await recordsRead(checkpoint)).toBeLessThan(RECORDS.length);
   const { code, stdout, stderr } = await start(args).ended;
   expect({ code, stderr }).toMatchObject({

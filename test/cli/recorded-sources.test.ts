@@ -108,6 +108,21 @@ test('Qdrant: numbers and UUIDs as ids, pages, a key, named and sparse vectors',
   });
 });
 
+test('a source whose metric Provec does not have needs another one', async () => {
+  const { url, stop } = await recorded({
+    'GET /collections/taxis': () => ({
+      result: { config: { params: { vectors: { size: 2, distance: 'Manhattan' } } } },
+    }),
+    'POST /collections/taxis/points/count': () => ({ result: { count: 0 } }),
+    'POST /collections/taxis/points/scroll': () => ({ result: { points: [], next_page_offset: null } }),
+  });
+  const refused = await move('qdrant', 'taxis', url, ['--source', 'taxis']);
+  expect(refused).toMatchObject({ code: 2, stderr: expect.stringContaining('compares by Manhattan') });
+  const { document } = await move('qdrant', 'taxis', url, ['--source', 'taxis', '--metric', 'euclidean']);
+  stop();
+  expect(document).toMatchObject({ count: 0, plan: { target: { metric: 'euclidean' } } });
+});
+
 test('Weaviate: tenants as namespaces, the cursor, and objects without a vector', async () => {
   const id = (at: number) => `0000000${at}-0000-0000-0000-000000000000`;
   const object = (at: number, vector: number[]) => ({

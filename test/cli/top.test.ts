@@ -1,12 +1,19 @@
 /** `provec top`: figures from two reads of a gateway's metrics. */
+import { spawnSync } from 'node:child_process';
+import { mkdtemp, readFile, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { stripVTControlCharacters } from 'node:util';
 import { beforeAll, describe, expect, test } from '@jest/globals';
 import { MetricsPage, quantileBetween } from '../../cli/metrics/metrics-page.ts';
 import { FigureReader } from '../../cli/top/figures.ts';
 import { screenLines } from '../../cli/top/top-lines.ts';
 import { AnsweringServer } from '../support/answering-server.ts';
 import { runCommand } from '../support/command-in-process.ts';
+import { PROVEC, startProgram } from '../support/command-line.ts';
 import { type SharedService, shareService } from '../support/shared-service.ts';
 import { ADMIN_TOKEN } from '../support/tenant.ts';
+import { until } from '../support/until.ts';
 
 const QUERY = '/api/v1/collections/{name}/query';
 const PINECONE = '/pinecone/query';
@@ -70,6 +77,10 @@ test('a quantile is interpolated in its bucket; beyond the last bound it is that
   expect(quantileBetween(after, after, 0.5)).toBeNull();
 });
 
+/** Whether this machine has the `script` of util-linux, which runs a command on a terminal. */
+const hasTerminal = /util-linux/.test(spawnSync('script', ['--version'], { encoding: 'utf8' }).stdout ?? '');
+if (!hasTerminal) process.stderr.write('\n!!! The test of provec top on a terminal is LEFT OUT: no script. !!!\n\n');
+
 describe('on a running service', () => {
   let service: SharedService;
   beforeAll(async () => {
@@ -103,5 +114,34 @@ describe('on a running service', () => {
     server.close();
     const wrong = { PROVEC_URL: service.url, PROVEC_ADMIN_TOKEN: service.key };
     expect(await runCommand(['top', '--once'], wrong)).toMatchObject({ code: 3, stdout: '' });
+  });
+
+  (hasTerminal ? test : test.skip)('redraws a terminal, within its size, and leaves it as it was', async () => {
+    const [rows, columns] = [6, 60];
+    const folder = await mkdtemp(join(tmpdir(), 'provec-top-'));
+    const pidFile = join(folder, 'pid');
+    const command = `echo $$ > ${pidFile}; stty rows ${rows} cols ${columns}; exec "${process.execPath}" "${PROVEC}" top --interval 0.1`;
+    const environment = { PROVEC_URL: service.url, PROVEC_ADMIN_TOKEN: ADMIN_TOKEN, TERM: 'xterm', HOME: folder };
+    const run = startProgram('script', ['-qfec', command, '/dev/null'], { environment });
+    let shown = '';
+    run.child.stdout!.on('data', (text: string) => {
+      shown += text;
+    });
+    const [open, home, close] = ['\u001b[?1049h\u001b[?25l', '\u001b[H', '\u001b[?25h\u001b[?1049l'];
+    await until('it has drawn again', () => shown.split(home).length > 3);
+    process.kill(Number(await readFile(pidFile, 'utf8')), 'SIGINT');
+    const { code, stdout } = await run.ended;
+    await rm(folder, { recursive: true });
+    expect(code).toBe(130);
+    const [before, ...frames] = stdout.split(home);
+    expect(before).toContain(open);
+    expect(stdout.slice(stdout.lastIndexOf(home))).toContain(close);
+    for (const frame of frames) {
+      const lines = stripVTControlCharacters(frame.split('\u001b[J')[0]!).split('\r\n').slice(0, -1);
+      expect(lines.length).toBeGreaterThan(0);
+      expect(lines.length).toBeLessThan(rows);
+      for (const line of lines) expect(line.length).toBeLessThanOrEqual(columns);
+    }
+    expect(frames.at(-1)).toMatch(/queries/);
   });
 });

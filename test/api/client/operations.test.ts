@@ -220,6 +220,7 @@ test('an operator sees the cluster, and is told why a command cannot be carried 
   const { shardNodes } = await operator.listNodes();
   expect(shardNodes).toMatchObject([{ error: null, draining: false }]);
   const { id } = await provec.collection('notes').describe();
+  expect((await operator.listVerifications({ limit: 1 }).page()).unreachable).toEqual([]);
   const [shard] = await operator.listShards({ collection: id }).all();
   expect(shard).toMatchObject({ shard: `${id}.0`, node: shardNodes[0]!.node, state: 'open' });
   expect((await operator.listCollections({ limit: 1 }).all()).map((each) => each.id)).toContain(id);

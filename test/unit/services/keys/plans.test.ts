@@ -59,6 +59,18 @@ test('a stored plan takes precedence over the configuration of every instance, u
   expect([await vectorsAt(node, accountId), await vectorsAt(other, accountId)]).toEqual([9, 8]);
 });
 
+test('a lower limit applies to queries that an instance reserved under the higher one', async () => {
+  await put('gold', { ...GOLD, queries: 1_000 });
+  const accountId = await newAccount('gold');
+  const take = () => node.call('metering.takeQuery', { accountId });
+  for (let taken = 0; taken < 3; taken++) await take();
+  await put('gold', { ...GOLD, queries: 4 });
+  await take();
+  expect((await rejectedError(take())).code).toBe('PLAN_LIMIT_REACHED');
+  await put('gold', { ...GOLD, queries: null });
+  await take();
+});
+
 describe('an account whose plan', () => {
   let accountId: string;
   beforeEach(async () => {

@@ -7,6 +7,7 @@ import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import { Binary, type Document } from 'mongodb';
+import { DEFAULT_PLANS, planLimitsText } from '../../../../lib/plans.ts';
 import { emptyAnchorRow } from '../../../../store/anchors.ts';
 import { type Store, StoreError } from '../../../../store/port.ts';
 import {
@@ -45,10 +46,23 @@ const anchor = {
 };
 const holds = { id: randomUUID(), writes: 1, vectors: 1, baseline: null, beat: 1 };
 
-async function fill({ catalog, keys, aliases, log, records, checkpoints, usage, ...store }: Store): Promise<void> {
+const PLAN = { name: 'gold', limits: planLimitsText(DEFAULT_PLANS.pro) };
+
+async function fill({
+  catalog,
+  keys,
+  aliases,
+  plans,
+  log,
+  records,
+  checkpoints,
+  usage,
+  ...store
+}: Store): Promise<void> {
   await catalog.createAccount(account);
   for (const row of [collection, sound]) await catalog.createCollection(row, 5);
   await keys.create(key, null);
+  await plans.put(PLAN);
   await aliases.put({ accountId: account.id, alias: 'alias', collectionId: collection.id, createdAt: at(0) }, 10);
   const tally = { accountId: account.id, month: MONTH, writes: 1, vectors: 1 };
   for (const seq of [1, 2, 3]) await log.append(entry(shard, seq, { tally }));
@@ -104,7 +118,14 @@ function operationsOn(store: Store): Record<string, [name: string, work: () => P
     accounts: [
       ['get', () => store.catalog.getAccount(account.id)],
       ['list', () => store.catalog.listAccounts()],
+      ['hasPlan', () => store.catalog.hasAccountOfPlan(account.plan)],
       ['setPlan', () => store.catalog.setPlan(account.id, 'pro')],
+    ],
+    plans: [
+      ['find', () => store.plans.find(PLAN.name)],
+      ['list', () => store.plans.list()],
+      ['put', () => store.plans.put(PLAN)],
+      ['remove', () => store.plans.remove(PLAN.name)],
     ],
     collections: [
       ['find', () => store.catalog.findCollection(account.id, collection.name)],

@@ -8,6 +8,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { SQLInputValue } from 'node:sqlite';
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
+import { DEFAULT_PLANS, planLimitsText } from '../../../../lib/plans.ts';
 import { emptyAnchorRow } from '../../../../store/anchors.ts';
 import { type Store, StoreError } from '../../../../store/port.ts';
 import { openSqliteStore } from '../../../../store/sqlite/store.ts';
@@ -47,11 +48,14 @@ const sound = newCollection({ accountId: account.id, name: 'sound' });
 const key = newKey({ accountId: account.id, lastUsedAt: at(1) });
 const shard = `${collection.id}.0`;
 const incarnation = randomUUID();
+const PLAN = { name: 'gold', limits: planLimitsText(DEFAULT_PLANS.pro) };
 
-async function fill({ catalog, keys, aliases, log, records, usage, anchors, contradictions, owners, leases }: Store) {
+async function fill(filled: Store) {
+  const { catalog, keys, aliases, plans, log, records, usage, anchors, contradictions, owners, leases } = filled;
   await catalog.createAccount(account);
   for (const row of [collection, sound]) await catalog.createCollection(row, null);
   await keys.create(key, null);
+  await plans.put(PLAN);
   await aliases.put({ accountId: account.id, alias: 'alias', collectionId: collection.id, createdAt: at(0) }, 10);
   const tally = { accountId: account.id, month: MONTH, writes: 1, vectors: 1 };
   for (const seq of [1, 2]) await log.append(entry(shard, seq, { tally }));
@@ -83,6 +87,9 @@ const READS: Record<string, () => Promise<unknown>> = {
   findAlias: () => store.aliases.find(account.id, 'alias'),
   listAliases: () => store.aliases.page(account.id, null, 10),
   standingFor: () => store.aliases.findByCollection(account.id, collection.id),
+  findPlan: () => store.plans.find(PLAN.name),
+  listPlans: () => store.plans.list(),
+  hasAccountOfPlan: () => store.catalog.hasAccountOfPlan(account.plan),
   readLog: () => store.log.read(shard, 0, 1_000_000),
   head: () => store.log.head(shard),
   heads: () => store.log.heads(collection.id),
@@ -119,6 +126,7 @@ const WRITES: Record<string, (() => Promise<unknown>)[]> = {
     () => store.keys.revoke(account.id, key.id, at(0)),
   ],
   aliases: [() => store.aliases.remove(account.id, 'alias')],
+  plans: [() => store.plans.put(PLAN), () => store.plans.remove(PLAN.name)],
   usage_months: [() => store.usage.openBlock(account.id, MONTH, newBlock(), 10, 100)],
   write_holds: [() => store.usage.replaceHolds(account.id, { revision: 2, holds: [], alone: null, line: [] })],
   stored_vectors: [() => store.dropCollectionData(collection.id)],
