@@ -4,7 +4,7 @@ import { writeError } from './output/streams.ts';
 import { isOtherMachine } from './plain-http.ts';
 import { ADMIN_TOKEN, API_KEY, type Connection, type Credential } from './settings.ts';
 
-/** Returns a client. Its warnings, and a note when it first repeats a request, go to stderr. */
+/** Returns a client. Its warnings, and a note when it first retries a request, go to stderr. */
 export function clientOf({ url, secret }: Connection): Provec {
   const client = new Provec({ ...optionsFor(url), apiKey: secret });
   warnOfPlainHttp(url, API_KEY);
@@ -30,7 +30,7 @@ const optionsFor = (url: string) => ({
   onWarning: (warning: string) => void writeError(`warning: ${warning}`),
 });
 
-/** The client repeats requests for a minute, during which the user would see nothing. */
+/** The client retries for a minute, during which the user would otherwise see nothing. */
 function noticingFetch(url: string): typeof fetch {
   let hasFailed = false;
   let isNoted = false;

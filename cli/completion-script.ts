@@ -4,7 +4,7 @@ export const SHELLS = ['bash', 'zsh', 'fish'] as const;
 
 /** A command, and what may follow it. */
 interface Node {
-  /** Names from the program on, such as `collections create`; empty for the program. */
+  /** Names after the program's, such as `collections create`; empty for the program. */
   path: string;
   /** Subcommands, or the values of the arguments. */
   commands: { name: string; description: string }[];
@@ -38,7 +38,7 @@ const globalOptions = (command: Command): readonly { long?: string | null; descr
 
 const namesIn = (names: readonly { name: string }[]): string => names.map(({ name }) => name).join(' ');
 
-/** Returns a `case` that appends a word to `at`, if the two are the path of a command. */
+/** Returns a `case` that appends a word to `at` if together they are the path of a command. */
 const pathCase = (nodes: readonly Node[]): string =>
   `case "$at $word" in ${nodes
     .filter(({ path }) => path !== '')

@@ -3,7 +3,7 @@ import { InputError } from '../client/cli/json-file.ts';
 import { printable } from '../client/cli/printable.ts';
 import { commandSignal, interrupt } from './interruption.ts';
 
-/** Option that answers the question of a dangerous command. */
+/** Option that confirms a dangerous command. */
 export const YES = ['--yes', 'do it without asking'] as const;
 
 /**

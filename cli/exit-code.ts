@@ -18,7 +18,7 @@ export const EXIT = {
   unreachable: 4,
 } as const;
 
-/** What stderr shows of an error. */
+/** What stderr shows about an error. */
 interface Failure {
   exitCode: number;
   /** The service's code (docs/errors.md), or one of the command's own. */
@@ -44,7 +44,7 @@ export function failureOf(error: unknown): Failure {
   return { exitCode: EXIT.unreachable, code: 'UNEXPECTED', message: `unexpected error: ${message}` };
 }
 
-/** Whether an error may be gone later: no answer, overload, or a 5xx. */
+/** Whether a later attempt may succeed: no answer, overload, or a 5xx. */
 export const isTransient = (error: unknown): boolean =>
   error instanceof ProvecError && (!(error instanceof APIStatusError) || error.status >= 500 || error.status === 429);
 
@@ -79,5 +79,5 @@ function usageFailure({ code, exitCode, message }: CommanderError): Failure {
   return { exitCode: EXIT.misused, code: 'USAGE', message: what };
 }
 
-/** Recognizes errors of the file system. The client wraps those of the network. */
+/** Recognizes file system errors. The client wraps network errors. */
 const isFileError = (error: unknown): boolean => typeof error === 'object' && error !== null && 'syscall' in error;

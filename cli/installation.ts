@@ -1,4 +1,4 @@
-/** The folder that `provec init` makes (docs/configuration.md describes the settings). */
+/** The folder that `provec init` creates (docs/configuration.md describes the settings). */
 import { randomBytes } from 'node:crypto';
 import { lstat, mkdir, open } from 'node:fs/promises';
 import { join, resolve } from 'node:path';
@@ -7,10 +7,10 @@ import { InputError } from '../client/cli/json-file.ts';
 const SECRET_BYTES = 32;
 const FILE_MODE = 0o600;
 const FOLDER_MODE = 0o700;
-/** Characters that shells, systemd and Docker read differently in a file of settings. */
+/** Characters that shells, systemd and Docker interpret differently in a settings file. */
 const UNSAFE = /[\s'"\\$`#]/;
 
-/** Paths of what was made. */
+/** Paths of what was created. */
 export interface Installation {
   dataDir: string;
   secretFile: string;
@@ -19,8 +19,8 @@ export interface Installation {
 }
 
 /**
- * Makes a data folder, a secret, an admin token and a file of settings that names them. Throws
- * InputError, having made nothing, if one of them exists.
+ * Creates a data folder, a secret, an admin token and a settings file that names them. Throws
+ * InputError, creating nothing, if one of them exists.
  */
 export async function createInstallation(folder: string): Promise<Installation> {
   const root = resolve(folder);

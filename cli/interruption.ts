@@ -15,7 +15,9 @@ const controller = new AbortController();
 /** Aborts when the user interrupts the command. */
 export const commandSignal: AbortSignal = controller.signal;
 
-/** Returns the interruption, if there was one: what a command then throws is its consequence. */
+/**
+ * Returns the interruption, if there was one. It is then the cause of whatever a command throws.
+ */
 export const interruption = (): Interrupted | undefined => commandSignal.reason as Interrupted | undefined;
 
 export const interrupt = (signal: 'SIGINT' | 'SIGTERM'): void => controller.abort(new Interrupted(signal));

@@ -12,7 +12,7 @@ import { makeProgram } from './program.ts';
 export async function main(args: string[]): Promise<void> {
   endOnClosedPipe();
   listenForSignals();
-  // Set for all output, including that of errors in the arguments themselves.
+  // Applies to all output, including errors in the arguments themselves.
   if (args.includes('--no-color')) process.env.NO_COLOR = '1';
   try {
     const program = await makeProgram(args);

@@ -4,7 +4,7 @@ import { wholeNumber } from './option-values.ts';
 import { writeError } from './output/streams.ts';
 import type { Session } from './session.ts';
 
-/** Rows that a command shows unless its options say otherwise. */
+/** Number of rows that a command shows by default. */
 const ROWS = 100;
 
 export interface PagingOptions {
@@ -22,15 +22,15 @@ export const withPaging = (command: Command, what: string): Command =>
     )
     .option('--all', `list all ${what}`);
 
-/** Rows of a long list; `hasMore` if there are others. */
+/** Rows of a long list. `hasMore`: whether there are others. */
 export interface Rows<P, T> {
   rows: T[];
   hasMore: boolean;
-  /** Pages that the rows are from. */
+  /** Pages that contain the rows. */
   pages: P[];
 }
 
-/** Returns the first rows of a list, or all. Reads a page only if rows of it are wanted. */
+/** Returns the first rows of a list, or all. Reads no page that is not needed. */
 export async function firstRows<P extends { nextCursor?: string | null }, T>(
   listing: Listing<P, T>,
   rowsOf: (page: P) => readonly T[],
@@ -50,7 +50,7 @@ export async function firstRows<P extends { nextCursor?: string | null }, T>(
   return { rows, hasMore: false, pages };
 }
 
-/** Tells people that a list has more rows. Programs find `hasMore` in the document. */
+/** Tells people that a list has more rows. Programs read `hasMore` in the document. */
 export async function noteMore({ isJson }: Session, hasMore: boolean, what: string): Promise<void> {
   if (hasMore && !isJson) await writeError(`there are more ${what}; --all lists all of them`);
 }

@@ -1,6 +1,6 @@
 /**
- * The file of profiles: addresses of services, their API keys and admin tokens. Only its owner may
- * read it, and the command refuses to use it otherwise.
+ * The file of profiles: addresses of services, with their API keys and admin tokens. If anyone but
+ * its owner can read it, the command refuses to use it.
  */
 import { mkdir, readFile, stat } from 'node:fs/promises';
 import { homedir } from 'node:os';
@@ -19,7 +19,7 @@ type Profiles = Record<string, Profile>;
 export const DEFAULT_PROFILE = 'default';
 export const FILE_MODE = 0o600;
 export const FOLDER_MODE = 0o700;
-/** Permissions of group and others: any on the file, write on its folder. */
+/** Permissions that group and others must not have: any on the file, write on its folder. */
 const OTHERS = 0o077;
 const OTHERS_WRITE = 0o022;
 
@@ -30,7 +30,7 @@ export function profilePath(environment: NodeJS.ProcessEnv = process.env): strin
   return join(config.startsWith('/') ? config : join(homedir(), '.config'), 'provec', 'config.json');
 }
 
-/** Returns a profile; undefined if there is none of that name. */
+/** Returns a profile; undefined if none has that name. */
 export async function readProfile(name: string): Promise<Profile | undefined> {
   const profiles = await readProfiles();
   return Object.hasOwn(profiles, name) ? profiles[name] : undefined;
@@ -61,7 +61,7 @@ async function readProfiles(): Promise<Profiles> {
   return profilesIn(text, path);
 }
 
-/** Throws if another user can replace files in the folder of profiles. */
+/** Throws if another user can replace files in the profiles' folder. */
 export const assertOwnFolder = (path: string): Promise<void> =>
   assertOwn(path, { forbidden: OTHERS_WRITE, remedy: 'chmod 700', holds: 'API keys' });
 

@@ -18,7 +18,10 @@ Exit codes:
 Results go to stdout, progress, warnings and errors to stderr.
 `;
 
-/** In the order of the help. Loading all of them takes longer than many a command. */
+/**
+ * In the order of the help. Each is loaded only when needed, because loading all takes longer than
+ * most commands run.
+ */
 const COMMANDS: Readonly<Record<string, () => Promise<Command>>> = {
   start: async () => (await import('./commands/start.ts')).startCommand(),
   init: async () => (await import('./commands/init.ts')).initCommand(),
@@ -77,7 +80,7 @@ const OPERATORS = [
 const NEED_ALL = ['help', '--help', '-h', 'completion'];
 
 /**
- * Makes the command line for these arguments: it has at least the commands that they name. Parsing
+ * Builds the command line for these arguments, with at least the commands that they name. Parsing
  * rejects with a CommanderError or with a command's error.
  */
 export async function makeProgram(args: readonly string[] = []): Promise<Command> {
@@ -106,7 +109,7 @@ function commandsFor(args: readonly string[]): (() => Promise<Command>)[] {
   return (isEnough ? named : Object.entries(COMMANDS)).map(([, load]) => load);
 }
 
-/** Makes every command throw its errors, and print its help as the program does. */
+/** Makes every command throw its errors, and print help like the program. */
 function adopt(command: Command): void {
   command.exitOverride().configureOutput({ outputError: () => undefined });
   for (const child of command.commands) {

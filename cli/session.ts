@@ -47,8 +47,8 @@ export class Session {
 }
 
 /**
- * Makes the action of a command. `run` gets the command's arguments and options, and returns the
- * exit code, nothing for 0.
+ * Returns the action of a command. `run` gets the command's arguments and options, and returns the
+ * exit code, or nothing for 0.
  */
 export function inSession<A extends unknown[]>(
   run: (session: Session, ...args: A) => Promise<number> | Promise<void>,

@@ -12,7 +12,7 @@ export interface GlobalOptions {
   json?: boolean;
 }
 
-/** Returns the address: of the option, the environment, the profile, or the default one. */
+/** Returns the address from the option, the environment or the profile, or else the default. */
 export const urlOf = ({ url }: GlobalOptions, profile?: Profile): string =>
   url ?? variable('PROVEC_URL') ?? profile?.url ?? DEFAULT_URL;
 
@@ -47,9 +47,8 @@ export interface Connection {
 }
 
 /**
- * Returns the service and the secret that a command uses. Reads the profile only if one of them is
- * missing without it. Throws if there is no secret, or if that of a profile would go to another
- * service.
+ * Returns the service and the secret that a command uses. Reads the profile only if it is needed.
+ * Throws if there is no secret, or if a profile's secret would go to another service.
  */
 export async function connectionOf(options: GlobalOptions, credential: Credential): Promise<Connection> {
   const name = profileNameOf(options);
@@ -71,13 +70,15 @@ export async function connectionOf(options: GlobalOptions, credential: Credentia
   return { url, secret };
 }
 
-/** Returns the secret of the environment. The admin token may be in a file, as for the service. */
+/**
+ * Returns the secret from the environment. The admin token may be in a file, as for the service.
+ */
 async function environmentSecret({ field, variable: name }: Credential): Promise<string | undefined> {
   const path = field === 'adminToken' ? variable(`${name}_FILE`) : undefined;
   return variable(name) ?? (path === undefined ? undefined : (await readText(path)).trim() || undefined);
 }
 
-/** Whether two addresses are of one service. */
+/** Whether two addresses belong to the same service. */
 export function isSameService(url: string, other: string): boolean {
   const bare = (text: string) => (URL.canParse(text) ? new URL(text).href.replace(/\/+$/, '') : text);
   return bare(url) === bare(other);

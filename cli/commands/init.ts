@@ -7,7 +7,7 @@ const FOLDER = 'provec';
 
 export const initCommand = (): Command =>
   new Command('init')
-    .description('make what a first start needs: a data folder, a secret, an admin token, and a file of settings')
+    .description('create what a first start needs: a data folder, a secret, an admin token, and a settings file')
     .argument('[folder]', 'where to make them', FOLDER)
     .addHelpText(
       'after',

@@ -13,7 +13,9 @@ export class ServiceSettings {
     this.#variables = variables;
   }
 
-  /** Reads the environment, which overrides the file of `--env-file`, as for `provec start`. */
+  /**
+   * Reads the environment, which overrides the file given with `--env-file`, as for `provec start`.
+   */
   static async read(envFile: string | undefined): Promise<ServiceSettings> {
     const kept = envFile === undefined ? {} : parseEnv(await readFile(envFile, 'utf8'));
     return new ServiceSettings({ ...kept, ...process.env });

@@ -10,22 +10,24 @@ const SKEW_MAX_MS = 30_000;
 const MEMORY_PART = 0.85;
 const WAIT_MAX_SECONDS = 600;
 
-/** How a service answered /readyz, with its clock. */
+/** A service's answer to /readyz, with its clock. */
 export interface Answer {
   status: number;
   reasons: readonly string[];
-  /** Difference of the service's clock from this machine's, in ms; null if it sent no Date. */
+  /** How far the service's clock is ahead of this machine's, in ms; null if it sent no Date. */
   skewMs: number | null;
 }
 
-/** Asks /readyz, which says to the operator why it is not ready. Rejects if nothing answers. */
+/**
+ * Asks /readyz, which tells the operator why the service is not ready. Rejects if nothing answers.
+ */
 export async function askReadiness(url: string, token: string | null, signal: AbortSignal): Promise<Answer> {
   const headers = token === null ? {} : { authorization: `Bearer ${token}` };
   const limited = AbortSignal.any([signal, AbortSignal.timeout(TIMEOUT_MS)]);
   const sentMs = Date.now();
   const response = await fetch(`${url.replace(/\/+$/, '')}/readyz`, { headers, signal: limited, redirect: 'manual' });
   const receivedMs = Date.now();
-  // Another server may answer with anything, and is reported by its status.
+  // Another server may answer with anything; its status is reported.
   const body = (await response.json().catch(() => ({}))) as { reasons?: unknown };
   const date = Date.parse(response.headers.get('date') ?? '');
   return {
@@ -35,7 +37,7 @@ export async function askReadiness(url: string, token: string | null, signal: Ab
   };
 }
 
-/** A Date names a second; the service was in it at some moment between the two times. */
+/** Returns the smallest difference of clocks that a Date, precise to the second, allows. */
 export function skewOf(dateMs: number, sentMs: number, receivedMs: number): number {
   if (dateMs > receivedMs) return dateMs - receivedMs;
   return Math.min(dateMs + 1_000 - sentMs, 0);
@@ -89,7 +91,7 @@ export function nodesFinding({ shardNodes, others }: Api.ListNodesResult): Findi
 
 const namesOf = (nodes: readonly { node: string }[]): string => nodes.map(({ node }) => node).join(', ');
 
-/** Judges the first pages of halted and of waiting anchors. */
+/** Checks the first pages of halted and of waiting anchors. */
 export function anchorsFinding(halted: readonly Api.AnchorOverview[], pending: readonly Api.AnchorOverview[]): Finding {
   const { ok, warning, problem } = findingsOf('anchors');
   if (halted.length > 0)

@@ -1,4 +1,4 @@
-/** Checks how a key travels: over TLS or not, and until when the certificate is valid. */
+/** Checks whether keys travel over TLS, and how long the certificate is valid. */
 import { once } from 'node:events';
 import { connect } from 'node:tls';
 import { isOtherMachine } from '../plain-http.ts';
@@ -23,7 +23,7 @@ export async function tlsFinding(address: string, signal: AbortSignal): Promise<
   }
 }
 
-/** Judges a certificate that is valid until a time, in ms. */
+/** Checks a certificate that is valid until a time, in ms. */
 export function certificateFinding(host: string, untilMs: number, nowMs: number): Finding {
   const { ok, warning, problem } = findingsOf('tls');
   const days = Math.floor((untilMs - nowMs) / DAY_MS);
@@ -34,7 +34,7 @@ export function certificateFinding(host: string, untilMs: number, nowMs: number)
 
 async function expiryOf({ hostname, port }: URL, signal: AbortSignal): Promise<number> {
   const host = hostname.replace(/^\[|\]$/g, '');
-  // An expired certificate is read, too; nothing is sent.
+  // Accepts any certificate, even an expired one, because nothing is sent.
   const socket = connect({ host, port: Number(port || 443), servername: host, rejectUnauthorized: false });
   try {
     await once(socket, 'secureConnect', { signal: AbortSignal.any([signal, AbortSignal.timeout(TIMEOUT_MS)]) });

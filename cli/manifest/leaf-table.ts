@@ -13,7 +13,7 @@ const EMPTY_SLOT = 0;
  */
 export class LeafTable {
   readonly #blocks: Buffer[] = [];
-  /** Hash table of entries by key: the number of an entry plus 1, or EMPTY_SLOT. */
+  /** Hash table of entries by key: an entry's number plus 1, or EMPTY_SLOT. */
   #slots = new Uint32Array(FIRST_SLOTS);
   #size = 0;
 

@@ -1,4 +1,4 @@
-/** The lines of a manifest (docs/import-manifest.md), and what is refused about each. */
+/** The lines of a manifest (docs/import-manifest.md), and the checks of each. */
 import { keyHashOf } from '../../client/verify/content-hash.ts';
 import { hasRepeatedKey, parseJson } from '../../client/verify/json-text.ts';
 import type { VerificationFailure } from '../../client/verify/verification-error.ts';
@@ -49,7 +49,7 @@ export interface ManifestEnd {
 
 export type ManifestFailure = VerificationFailure | 'wrong-signer' | 'wrong-signature';
 
-/** A manifest that does not hold. */
+/** Thrown for a manifest that a check refuses. */
 export class ManifestError extends Error {
   readonly reason: ManifestFailure;
 
@@ -73,7 +73,7 @@ export const endLine = (end: ManifestEnd): string => `${JSON.stringify({ end })}
 
 export const signatureLine = (signature: string): string => `${JSON.stringify({ signature })}\n`;
 
-/** Returns the signature of a last line, as hex. Throws a ManifestError for any other line. */
+/** Returns the signature in the last line, as hex. Throws a ManifestError for any other line. */
 export function signatureIn(line: string): string {
   const [, signature] = SIGNATURE_LINE.exec(line) ?? [];
   demand(signature !== undefined, 'malformed', 'It does not end with a signature: it was cut off or changed.');
@@ -92,7 +92,7 @@ export function headIn(line: string): ManifestHead {
   return manifest as ManifestHead;
 }
 
-/** Returns the content of the last line but one; null if the line is a record. */
+/** Returns the content of the second-last line; null if the line is a record. */
 export function endIn(line: string, place: string): ManifestEnd | null {
   if (!line.startsWith('{"end"')) return null;
   const { end } = membersOf(parsed(line, place), ['end'], [], place);
@@ -130,7 +130,7 @@ function parsed(line: string, place: string): unknown {
   return value;
 }
 
-/** Returns the members of an object that has all of `names`, and besides them only `others`. */
+/** Returns the members of an object that has all of `names`, and otherwise only `others`. */
 function membersOf(
   value: unknown,
   names: readonly string[],

@@ -8,7 +8,7 @@ const LINE_END = 0x0a;
 /** Maximum size of a line in bytes: more than a head can have. */
 const LINE_MAX_BYTES = 1024 * 1024;
 
-/** A manifest whose form and signature hold. */
+/** A manifest whose form and signature are valid. */
 export interface ReadManifest {
   head: ManifestHead;
   end: ManifestEnd;
@@ -16,8 +16,8 @@ export interface ReadManifest {
 }
 
 /**
- * Reads a whole manifest. Rejects with a ManifestError unless `signer` has signed it as it is, and
- * its number of records and its root are as it states.
+ * Reads a whole manifest. Rejects with a ManifestError unless `signer` signed exactly this content,
+ * and the number of records and the root are as stated.
  */
 export async function readManifest(path: string, signer: string): Promise<ReadManifest> {
   const digest = createHash('sha256');

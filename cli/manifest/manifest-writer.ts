@@ -16,7 +16,7 @@ import {
 } from './manifest-lines.ts';
 import type { SigningKey } from './signing-key.ts';
 
-/** Bytes that are read at once from an unfinished manifest. */
+/** Number of bytes to read at once from an unfinished manifest. */
 const READ_BYTES = 1024 * 1024;
 
 /**

@@ -5,7 +5,7 @@ const CLOSE = '\u001b[?25h\u001b[?1049l';
 const HOME = '\u001b[H';
 const CLEAR_LINE = '\u001b[K';
 const CLEAR_BELOW = '\u001b[J';
-/** Rows of a terminal that does not say how many it has. */
+/** Number of rows if the terminal does not report it. */
 const ROWS = 24;
 
 /** The terminal's second screen, on which a command redraws what it shows. */
@@ -21,7 +21,7 @@ export class Screen {
     await write(`${HOME}${shown.map((line) => `${line}${CLEAR_LINE}\n`).join('')}${CLEAR_BELOW}`);
   }
 
-  /** Shows the first screen again, as it was. */
+  /** Restores the first screen. */
   async close(): Promise<void> {
     await write(CLOSE);
   }

@@ -15,7 +15,7 @@ export function endOnClosedPipe(): void {
   });
 }
 
-/** Writes to stdout. Resolves when more may be written, so that a slow reader slows the command. */
+/** Writes to stdout. Resolves when more may be written, so a slow reader slows the command down. */
 export function write(text: string | Uint8Array): Promise<void> {
   return new Promise((resolve) => {
     if (process.stdout.write(text)) resolve();

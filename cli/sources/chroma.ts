@@ -21,9 +21,9 @@ export interface ChromaOptions {
   source: string;
   tenant: string;
   database: string;
-  /** Field of the metadata for documents. */
+  /** Metadata field for documents. */
   documentField: string;
-  /** Field of the metadata for URIs. */
+  /** Metadata field for URIs. */
   uriField: string;
 }
 
@@ -126,7 +126,10 @@ class Chroma implements Source {
   }
 }
 
-/** Returns the name of the distance: Chroma keeps it in one of three places, by its version. */
+/**
+ * Returns the name of the distance, which Chroma keeps in one of three places, depending on its
+ * version.
+ */
 function spaceOf({ configuration_json: configuration, metadata }: Record<string, unknown>): string {
   const { hnsw, spann } = (configuration ?? {}) as Record<string, { space?: unknown } | null | undefined>;
   const { 'hnsw:space': older } = (metadata ?? {}) as Record<string, unknown>;
@@ -134,7 +137,7 @@ function spaceOf({ configuration_json: configuration, metadata }: Record<string,
   return typeof found === 'string' ? found : 'l2';
 }
 
-/** Takes out Chroma's sparse vectors, which are fields of the metadata. */
+/** Removes Chroma's sparse vectors, which are metadata fields. */
 function withoutSparse(metadata: Record<string, unknown>): { metadata: Record<string, unknown>; issues: Issue[] } {
   const isSparse = (value: unknown): boolean =>
     typeof value === 'object' && value !== null && (value as { '#type'?: unknown })['#type'] === SPARSE_TYPE;

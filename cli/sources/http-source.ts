@@ -11,15 +11,18 @@ const ANSWER_MS = 60_000;
 const ATTEMPTS = 7;
 /** Maximum size of an answer in bytes: more than any page. */
 const ANSWER_MAX_BYTES = 256 * 1024 * 1024;
-/** Characters of an error's answer that are shown. */
+/** Number of characters shown of an error's answer. */
 const SHOWN_CHARS = 300;
 const TRANSIENT_STATUSES = [408, 425, 429, 500, 502, 503, 504];
 /** Longest wait, in seconds, that a source may ask for. */
 const ASKED_MAX_SECONDS = 60;
 
-/** Asks a source over HTTP. Repeats requests, which only read, after transient failures. */
+/**
+ * Sends requests to a source over HTTP. Retries after transient failures, because requests only
+ * read.
+ */
 export class HttpSource {
-  /** The address, which has no key. */
+  /** The address, without a key. */
   readonly address: string;
   readonly #headers: Readonly<Record<string, string>>;
 

@@ -1,6 +1,6 @@
-/** What records of a source can have that Provec does not have, or refuses. */
+/** What a source's records may contain that Provec does not support, or refuses. */
 
-/** What is lost if the user lets the import leave it out. */
+/** What is lost if the user allows the import to leave it out. */
 type Loss = 'record' | 'part';
 
 /** Each reads: "N records with ...". */

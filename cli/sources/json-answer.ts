@@ -8,8 +8,8 @@ const INTEGER = /^-?\d+$/;
 const HAS_LONG_INTEGER = /[:,[]\s*-?\d{16,}\s*[,}\]]/;
 
 /**
- * Parses JSON of a source. An integer that a double does not hold becomes a bigint, so that it is
- * not rounded unnoticed. Throws a SyntaxError.
+ * Parses a source's JSON. An integer that a double cannot represent becomes a bigint, so that it is
+ * not rounded silently. Throws a SyntaxError.
  */
 export const parseSourceJson = (text: string): unknown =>
   parseJson(text, (each) => (HAS_LONG_INTEGER.test(each) ? JSON.parse(each, keepInteger as never) : JSON.parse(each)));

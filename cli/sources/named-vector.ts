@@ -14,8 +14,8 @@ export class NamedVector {
   }
 
   /**
-   * Chooses the vector. `vectors` are the settings of each by its name, or those of the only one,
-   * which then has a member `own`. Throws an InputError if it is not clear which one is meant.
+   * Chooses the vector. `vectors` are the settings of each by name, or those of the only one, which
+   * then has a member `own`. Throws an InputError if the choice is ambiguous.
    */
   static chosen(
     vectors: Record<string, unknown>,
@@ -45,7 +45,7 @@ export class NamedVector {
     return Array.isArray(own) ? this.#dense(own, issues) : null;
   }
 
-  /** A list of vectors in place of one is several vectors, of which none is the one. */
+  /** A list of vectors instead of one vector: none of them is the one to move. */
   #dense(values: unknown[], issues: Issue[]): number[] | null {
     if (!Array.isArray(values[0])) return values as number[];
     issues.push('other-vector');
