@@ -16,8 +16,8 @@ export type AnswerOf<K extends OperationId> = Operations[K]['result'];
 
 /**
  * Calls an operation with the session's key. Every request of the console goes through here.
- * Rejects with the client's errors, with a TimeoutError after the deadline, and with an AbortError when
- * `signal` aborts. Ends the session if the service no longer accepts the key.
+ * Rejects with the client's errors, with a TimeoutError after the deadline, and with an AbortError
+ * when `signal` aborts. Ends the session if the service no longer accepts the key.
  */
 export async function ask<K extends OperationId>(
   operation: K,
