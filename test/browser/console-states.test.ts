@@ -140,7 +140,7 @@ describe('the demo’s records', () => {
     await visitor.press('Run the query');
     await visitor.sees('redis-sentinel');
     await visitor.expectSound('a query');
-    await visitor.picture('query', { width: 1040, height: 560 });
+    await visitor.picture('query', { width: 1200, height: 640 });
     await visitor.page.getByLabel('Filter').fill('{"section": {"$like": 1}}');
     await visitor.sees(/\$like/);
     expect(await visitor.page.getByRole('button', { name: 'Run the query' }).isDisabled()).toBe(true);
@@ -180,7 +180,7 @@ describe('the demo’s records', () => {
     await visitor.press('Prove it here');
     await visitor.sees('Proven: this record is in the collection');
     await visitor.expectSound('a proven record');
-    await visitor.picture('record', { width: 1120, height: 640 });
+    await visitor.picture('record', { width: 1120, height: 720 });
     await visitor.go('#/collections/debian/browse?record=no-such-package');
     await visitor.sees('There is no such record');
     await visitor.press('Prove it here');
@@ -196,8 +196,8 @@ describe('the demo’s records', () => {
     await visitor.press('Verify now');
     await visitor.sees('The stored records give exactly the root on the ledger.');
     await visitor.expectSound('a verified collection');
-    await visitor.picture('verified', { width: 1040, height: 620 });
-    await visitor.picture('verified-dark', { width: 1040, height: 620, scheme: 'dark' });
+    await visitor.picture('verified', { width: 1160, height: 600 });
+    await visitor.picture('verified-dark', { width: 1160, height: 600, scheme: 'dark' });
   });
 });
 

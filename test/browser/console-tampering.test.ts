@@ -64,7 +64,7 @@ test('key, create, records, query, recall, tampering, verify, the record, its pr
   await visitor.sees('This is not what was written');
   await visitor.sees('1 record differs');
   await visitor.expectSound('a mismatch');
-  await visitor.picture('mismatch', { width: 1040, height: 660 });
+  await visitor.picture('mismatch', { width: 1160, height: 680 });
   await visitor.page.getByRole('link', { name: VICTIM }).click();
   await visitor.sees('"size"');
   await visitor.press('Prove it here');
