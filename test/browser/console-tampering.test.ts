@@ -47,7 +47,7 @@ test('key, create, records, query, recall, tampering, verify, the record, its pr
 
   await visitor.go('#/collections');
   await visitor.page.getByRole('link', { name: 'debian' }).click();
-  await visitor.page.getByLabel('Id').fill(VICTIM);
+  await visitor.page.getByLabel('Id', { exact: true }).fill(VICTIM);
   await visitor.page.getByLabel('Filter').fill('{"section": "database"}');
   await visitor.sees(/records match\./);
   await visitor.press('Run the query');
