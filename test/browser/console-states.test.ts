@@ -133,7 +133,7 @@ describe('the demo’s records', () => {
     await visitor.signIn(TEST_KEY);
     await visitor.sees('Anchored');
     await visitor.expectSound('collections');
-    await visitor.picture('collections', { width: 960, height: 400 });
+    await visitor.picture('collections', { width: 1120, height: 360 });
     await visitor.go('#/collections/debian/query?id=redis-server');
     await visitor.page.getByLabel('Filter').fill('{"section": "database"}');
     await visitor.sees(/records match\./);
