@@ -29,7 +29,7 @@ const TESTS_OFF = /\b(it|test|describe)\.(skip|only|todo)\(|\bx(it|describe)\(/;
 const NAMED_SOURCE = /`([\w./-]+\.ts)`/g;
 const NAMED_IN_TEST = /(?<![\w./-])test\/([\w./*-]*\w)/g;
 const NAMED_TEST =
-  /`((?:api|cluster|contract|deployment|faults|linters|load|process|proofs|simulation|support|unit)\/[\w./*-]+)`/g;
+  /`((?:api|browser|cluster|contract|deployment|faults|linters|load|process|proofs|simulation|support|unit)\/[\w./*-]+)`/g;
 
 const COMMENT = /\/\*\*?[\s\S]*?\*\/|(?:^[ \t]*\/\/.*\n?)+/gm;
 const COMMENT_MARKS = /^[\s/*"]+|\n\s*(?:\*\/?|\/\/|#)/g;

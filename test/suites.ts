@@ -38,6 +38,7 @@ export const LONG_SUITES: Readonly<Record<string, readonly string[]>> = {
   deploy: ['test/one-machine/'],
   linters: ['test/linters/'],
   'first-hour': ['test/docs/first-hour.'],
+  browser: ['test/browser/'],
   clients: ['test/clients/'],
   'moving-in': ['test/moving-in/', 'test/cli/import-from.'],
   endurance: ['test/load/endurance/'],
@@ -51,6 +52,7 @@ export const patternOf = (path: string): string => path.replaceAll('.', '\\.');
 export const NOT_IN_GATE: readonly string[] = [
   'test/api/naive-agreement.',
   'test/api/security/worst-input.',
+  'test/browser/',
   'test/clients/',
   'test/cluster/',
   'test/contract/mongo-',

@@ -39,7 +39,8 @@ export function consoleDocument(parts: DocumentParts): { html: string; policy: s
     `<script type="module" src="${version}/${entry}"></script>`,
     '</head>',
     '<body>',
-    '<div id="console"></div>',
+    // Gone once the entry runs. During an update another gateway may lack this version's files.
+    '<div id="console"><p class="boot">The console is loading. If this stays, <a href="">load it again</a>.</p></div>',
     '<noscript>The console needs JavaScript. The API does not: see /openapi.json.</noscript>',
     '</body>',
     '</html>',

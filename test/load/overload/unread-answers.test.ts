@@ -108,6 +108,17 @@ test.each(['/openapi.json', '/metrics', '/', '/api/v1/nothing'])(
   TEST_MAX_MS,
 );
 
+test.each(['/console/', 'node_modules/uplot/dist/uPlot.esm.js'])(
+  'the same for the document of the console and its largest file: %s',
+  async (name) => {
+    const html = await (await fetch(`${service.url}/console/`)).text();
+    const [, version] = / src="([^/"]+)\//.exec(html)!;
+    const path = name.startsWith('/') ? name : `/console/${version}/${name}`;
+    expect(await growthOf(path, 4)).toBeLessThan(GROWTH_MAX_BYTES);
+  },
+  TEST_MAX_MS,
+);
+
 test(
   'the same with a key, for a page of namespaces with long names',
   async () => {

@@ -5,4 +5,7 @@ import { Shell } from './shell/shell.ts';
 import { applyTheme } from './shell/theme.ts';
 
 applyTheme();
-render(html`<${Shell} />`, document.getElementById('console')!);
+const place = document.getElementById('console')!;
+// The document says there that the console is loading.
+place.replaceChildren();
+render(html`<${Shell} />`, place);

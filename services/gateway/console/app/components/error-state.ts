@@ -13,12 +13,19 @@ const ICONS: Readonly<Record<Failure['kind'], IconName>> = {
   fault: 'warning',
 };
 
+interface ErrorStateProps {
+  failure: Failure;
+  onRetry?: () => void;
+  /** Whether it is all that the page shows. */
+  isPage?: boolean;
+}
+
 /** Why a page, or a part of one, has nothing to show. */
-export function ErrorState({ failure, onRetry }: { failure: Failure; onRetry?: () => void }) {
+export function ErrorState({ failure, onRetry, isPage }: ErrorStateProps) {
   const { kind, title, text, requestId } = failure;
   return html`<div class=${`state state-${kind}`} role="alert">
     <${Icon} name=${ICONS[kind]} />
-    <h2>${title}</h2>
+    <${isPage ? 'h1' : 'h2'}>${title}<//>
     <p>${text}</p>
     ${kind !== 'refused' && onRetry !== undefined && html`<${Button} onClick=${onRetry}>Try again<//>`}
     ${

@@ -41,7 +41,7 @@ export function Lazy<P extends object>({ load, props }: LazyProps<P>) {
   }, [load, round]);
   if (loading.state === 'loading') return html`<${Waiting} what="the page" />`;
   if (loading.state === 'failed')
-    return html`<${ErrorState} failure=${NOT_LOADED} onRetry=${() => setRound((count) => count + 1)} />`;
+    return html`<${ErrorState} isPage failure=${NOT_LOADED} onRetry=${() => setRound((count) => count + 1)} />`;
   return html`<${loading.component} ...${props} />`;
 }
 

@@ -57,7 +57,7 @@ function CurrentPage({ route }: { route: PageRoute }) {
     scrollTo(0, 0);
   }, [place]);
   if (page === undefined)
-    return html`<${EmptyState} title="There is no such page">
+    return html`<${EmptyState} isPage title="There is no such page">
       <${Button} onClick=${() => location.assign(hrefOf([]))}>Go to the start<//>
     <//>`;
   return html`<${Lazy} key=${page.name} load=${page.load} props=${{ route }} />`;

@@ -39,7 +39,7 @@ export default function CollectionPage({ name, route }: { name: string; route: P
   const loaded = useData((signal) => ask('getCollection', { path: { name } }, signal), [name]);
   const show = ({ collection }: Api.GetCollectionResult) =>
     html`<${OpenCollection} collection=${collection} route=${route} reload=${loaded.reload} />`;
-  return html`<${Loadable} from=${loaded} what="the collection" show=${show} />`;
+  return html`<${Loadable} from=${loaded} what="the collection" isPage show=${show} />`;
 }
 
 const METRIC_NAMES = { cosine: 'cosine', euclidean: 'euclidean', dot: 'dot product' } as const;

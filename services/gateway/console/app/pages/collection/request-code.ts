@@ -8,7 +8,7 @@ export function requestCode(
   operation: 'query' | 'upsert',
   body: Readonly<Record<string, unknown>>,
 ): Record<string, string> {
-  const json = JSON.stringify(body);
+  const json = jsonOf(body);
   const name = JSON.stringify(collection);
   return {
     curl: [
@@ -42,7 +42,14 @@ function pythonValue(value: unknown): string {
   if (value === null) return 'None';
   if (typeof value === 'boolean') return value ? 'True' : 'False';
   if (Array.isArray(value)) return `[${value.map(pythonValue).join(', ')}]`;
-  if (typeof value !== 'object') return JSON.stringify(value);
-  const entries = Object.entries(value).map(([name, one]) => `${JSON.stringify(name)}: ${pythonValue(one)}`);
+  if (typeof value !== 'object') return jsonOf(value);
+  const entries = Object.entries(value).map(([name, one]) => `${jsonOf(name)}: ${pythonValue(one)}`);
   return `{${entries.join(', ')}}`;
 }
+
+/** Characters of the basic plane that show nothing, or turn what is around them. */
+const HIDDEN = /[\u007f-\u009f\u00ad\u061c\u200b-\u200f\u2028-\u202e\u2060-\u206f\ufeff]/g;
+
+/** Returns JSON in which every character shows; all three languages read its escapes alike. */
+const jsonOf = (value: unknown): string =>
+  JSON.stringify(value).replaceAll(HIDDEN, (char) => `\\u${char.charCodeAt(0).toString(16).padStart(4, '0')}`);

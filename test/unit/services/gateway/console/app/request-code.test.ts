@@ -18,6 +18,13 @@ test('Python gets its own literals and names', () => {
   );
 });
 
+test('characters that show nothing are escaped', () => {
+  for (const code of Object.values(requestCode('http://127.0.0.1:1', 'notes', 'query', { id: 'a\u202e\u200b\0' }))) {
+    expect(code).toContain('a\\u202e\\u200b\\u0000');
+    expect(code).not.toMatch(/[\u202e\u200b]/);
+  }
+});
+
 test('no program contains a key', () => {
   for (const code of Object.values(requestCode('http://127.0.0.1:1', 'notes', 'upsert', { records: [] })))
     expect(code).toContain('PROVEC_KEY');

@@ -14,6 +14,10 @@ export interface CheckedProof {
 /** A proof that holds, or why it does not. */
 export type ProofVerdict = CheckedProof | { fault: string };
 
+/** A path may be sound and lead to a root that is on no ledger, as after a change on disk. */
+const OTHER_ROOT =
+  'It leads to a root that is not the one on the ledger. Verify, under Trust, says which records differ.';
+
 /** Fetches a proof and checks it here, against what the page shows. */
 export async function checkedProof(
   { collection, id, namespace }: RecordPlace,
@@ -28,8 +32,10 @@ export async function checkedProof(
   const content = record === null ? {} : { values: record.values, metadata: record.metadata };
   try {
     const outcome = verifyProof(proof.merkleRoot, proof, { ...at, ...content });
-    const isAnchored = anchor.merkleRoot === proof.merkleRoot && anchor.version === proof.version;
-    return { proof, outcome, isAnchored: isAnchored || typeof proof.ledgerTx === 'string' };
+    const isNewest = anchor.merkleRoot === proof.merkleRoot && anchor.version === proof.version;
+    const isAnchored = isNewest || typeof proof.ledgerTx === 'string';
+    if (!isAnchored && (anchor.status === 'halted' || anchor.version === proof.version)) return { fault: OTHER_ROOT };
+    return { proof, outcome, isAnchored };
   } catch (error) {
     // The verifier's message says which step failed.
     return { fault: (error as Error).message };

@@ -11,6 +11,9 @@ import { checkedProof, type ProofVerdict } from './checked-proof.ts';
 import { ProofSteps } from './proof-steps.ts';
 import type { RecordPlace } from './record-place.ts';
 
+/** Ids that a shell takes as they are. */
+const PLAIN_ID = /^[\w.-]{1,40}$/;
+
 interface RecordProofCardProps extends RecordPlace {
   /** What the page shows; null if there is no such record. */
   record: Api.StoredRecord | null;
@@ -57,6 +60,6 @@ function Take({ proof, id }: { proof: RecordProof; id: string }) {
   };
   return html`<p class="hint">
     To check it without this service, <button type="button" class="more" onClick=${save}>save proof.json</button> and run${' '}
-    <code>provec-verify proof.json --id ${id.length > 40 ? '…' : id}</code> with the ledger of your choice.
+    <code>provec-verify proof.json --id ${PLAIN_ID.test(id) ? id : '…'}</code> with the ledger of your choice.
   </p>`;
 }

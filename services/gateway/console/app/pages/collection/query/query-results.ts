@@ -24,7 +24,7 @@ function columnsOf(collection: string, namespace: string, matches: readonly Api.
   const [low, high] = [Math.min(...scores, 0), Math.max(...scores)];
   const shareOf = (score: number) => (high === low ? 1 : (score - low) / (high - low));
   return [
-    { title: '#', isNumber: true, cell: (_, at) => numberText.whole(at + 1) },
+    { title: '#', isNumber: true, isExtra: true, cell: (_, at) => numberText.whole(at + 1) },
     { title: 'Id', cell: ({ id }) => html`<${RecordLink} collection=${collection} namespace=${namespace} id=${id} />` },
     {
       title: 'Score',

@@ -32,7 +32,7 @@ function RootCard({ collection: { merkleRoot, version, vector_count } }: { colle
 }
 
 const MEANINGS = {
-  confirmed: 'The ledger holds this root. Nobody can change what was stored without it showing.',
+  confirmed: 'The ledger holds this root. A change to a stored record would show.',
   pending: 'The newest root waits for the ledger. Reads and writes go on.',
   none: 'Nothing of this collection is on a ledger: the ledger is off, the plan has no anchoring, or nothing was written yet.',
   halted: 'What is stored, or what is on the ledger, contradicts what was recorded. Verify names the records.',
@@ -52,5 +52,12 @@ function AnchorCard({ collection: { anchor, version } }: { collection: Api.Colle
       ${ledgerAddress !== null && html`<dt>Account</dt><dd><${LedgerLink} value=${ledgerAddress} url=${null} what="the account" /></dd>`}
       ${confirmedAt !== null && html`<dt>Confirmed</dt><dd><${Time} at=${confirmedAt} /></dd>`}
     </dl>
+    ${
+      ledgerTx !== null &&
+      ledgerExplorerUrl === null &&
+      html`<p class="hint">
+        No explorer knows this ledger. The embedded one is for development: it lies beside the data that it is about.
+      </p>`
+    }
   </section>`;
 }
