@@ -5,6 +5,9 @@ import type { LedgerInfo } from './anchoring.ts';
 import type { VerificationOverview, VerifyResult } from './verification.ts';
 
 /** Rows of a page of a long table. */
+/** Length of the names by which operators refer to nodes, shards and collections, in characters. */
+export const REFERENCE_CHARS = { min: 1, max: 1_024 } as const;
+
 export const TABLE_PAGE = { maximum: 1_000, default: 100 } as const;
 
 /** A range of rows of a long table. */

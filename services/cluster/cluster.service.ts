@@ -1,7 +1,7 @@
 import type { ValidationRule } from 'fastest-validator';
 import type { Context, ServiceBroker, ServiceSchema } from 'moleculer';
 import { type Actions, call } from '../../contracts/actions/call.ts';
-import { type ClusterActions, TABLE_PAGE } from '../../contracts/actions/cluster.ts';
+import { type ClusterActions, REFERENCE_CHARS, TABLE_PAGE } from '../../contracts/actions/cluster.ts';
 import { auditedCall } from '../../mixins/audit/audited-call.ts';
 import { isShared } from '../../process/node-home.ts';
 import type { Runtime } from '../../process/runtime.ts';
@@ -45,7 +45,7 @@ function nodesWith(broker: ServiceBroker, service: string): string[] {
   return able.map(({ node }) => node);
 }
 
-const REFERENCE = { type: 'string', min: 1, max: 1_024 } as const;
+const REFERENCE = { type: 'string', ...REFERENCE_CHARS } as const;
 const OPTIONAL_REFERENCE = { ...REFERENCE, optional: true } as const;
 const SLICE = {
   offset: { type: 'number', integer: true, min: 0, max: 1_000_000_000, optional: true },

@@ -1,5 +1,5 @@
 import pLimit from 'p-limit';
-import { type RowRange, TABLE_PAGE, type TablePage } from '../../contracts/actions/cluster.ts';
+import { REFERENCE_CHARS, type RowRange, TABLE_PAGE, type TablePage } from '../../contracts/actions/cluster.ts';
 import type { AccountsPage } from '../../contracts/actions/keys.ts';
 import { isProvecError } from '../../lib/errors.ts';
 import { invalidValue } from '../../lib/records/fields.ts';
@@ -58,9 +58,16 @@ const tableAnswer =
     ...(next !== null && { nextCursor: `${next}` }),
   });
 
+/** Returns what names a node, a shard or a collection. Throws if it can name none. */
+function reference(field: string, text: string): string {
+  const { min, max } = REFERENCE_CHARS;
+  if (text.length >= min && text.length <= max) return text;
+  throw invalidValue(field, `${min} to ${max} characters`, describeParameter(text));
+}
+
 function collectionOf(query: RouteInput['query']): { collection?: string } {
   const collection = query.get('collection');
-  return collection === undefined ? {} : { collection };
+  return collection === undefined ? {} : { collection: reference('collection', collection) };
 }
 
 function standingOf(query: RouteInput['query']): { standing?: 'due' | 'halted' } {
@@ -165,7 +172,7 @@ const CLUSTER_ROUTES = [
   route('POST', '/admin/nodes/{node}/drain', 'cluster.drain', 'operator', {
     queue: 'perAccount',
     timeoutMs: DRAIN_TIMEOUT_MS,
-    params: ({ target }) => ({ node: target }),
+    params: ({ target }) => ({ node: reference('node', target) }),
   }),
   route('GET', '/admin/shards', 'cluster.shards', 'operator', {
     queue: 'perAccount',
@@ -177,7 +184,7 @@ const CLUSTER_ROUTES = [
     queue: 'perAccount',
     body: 'moveShard',
     timeoutMs: MOVE_TIMEOUT_MS,
-    params: ({ target, body: { node } }) => ({ shard: target, node }),
+    params: ({ target, body: { node } }) => ({ shard: reference('shard', target), node }),
     answer: ({ shard, from, to }) => ({ shard, node: to, previousNode: from }),
   }),
   route('GET', '/admin/collections', 'cluster.collections', 'operator', {
@@ -201,7 +208,7 @@ const CLUSTER_ROUTES = [
   route('POST', '/admin/anchors/{collection}/resume', 'cluster.resume', 'operator', {
     queue: 'perAccount',
     timeoutMs: MOVE_TIMEOUT_MS,
-    params: ({ target }) => ({ collection: target }),
+    params: ({ target }) => ({ collection: reference('collection', target) }),
   }),
   route('POST', '/admin/backups', 'cluster.startBackup', 'operator', {
     queue: 'perAccount',

@@ -90,6 +90,22 @@ describe('with an operator token', () => {
     },
   );
 
+  test.each([
+    ['GET', '/admin/ledger?collection=', 'collection'],
+    ['GET', `/admin/ledger?collection=${'c'.repeat(1_025)}`, 'collection'],
+    ['GET', `/admin/shards?collection=${'c'.repeat(1_025)}`, 'collection'],
+    ['POST', `/admin/anchors/${'c'.repeat(1_025)}/resume`, 'collection'],
+    ['POST', `/admin/shards/${'s'.repeat(1_025)}/move`, 'shard'],
+    ['POST', `/admin/nodes/${'n'.repeat(1_025)}/drain`, 'node'],
+  ])('%s %.40s is refused for a name that nothing can have', async (method, path, field) => {
+    const { status, body } = await operator<{ error: string }>(
+      method,
+      path,
+      path.endsWith('move') ? { node: 'n' } : undefined,
+    );
+    expect([status, body.error]).toEqual([400, expect.stringContaining(`${field} must be 1 to 1024 characters`)]);
+  });
+
   test('lists accounts in order of creation', async () => {
     const made: string[] = [];
     for (let at = 0; at < 3; at++) made.push((await createTenant(service, 'free')).account.id);

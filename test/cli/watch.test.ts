@@ -84,10 +84,19 @@ function detailOf(content: object, anchor: object | null, status = 'confirmed'):
   return { collection: { id: 'c', name: 'kept', ...settings, ...state, ...content, anchor: now } };
 }
 const anchorsOf = (...roots: object[]) => ({
-  anchors: roots.map((root) => ({
+  anchors: roots.map((root, at) => ({
     ...root,
-    ...{ vectorCount: 1, ledgerTx: 'tx', ledgerExplorerUrl: null, confirmedAt: TIME },
+    ...{
+      position: roots.length - at,
+      vectorCount: 1,
+      decisions: 0,
+      sealed: true,
+      ledgerTx: 'tx',
+      ledgerExplorerUrl: null,
+      confirmedAt: TIME,
+    },
   })),
+  dropped: 0,
   nextCursor: null,
 });
 const mismatch = {

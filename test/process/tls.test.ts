@@ -84,7 +84,8 @@ test('requests that arrive in one piece are answered in order, also after the cl
   const head = (path: string) => `GET ${path} HTTP/1.1\r\nHost: localhost\r\n\r\n`;
   socket.end(head('/livez') + head('/readyz') + head('/absent'));
   const answers = await text(socket);
-  expect(answers.match(/HTTP\/1\.1 \d+/g)).toEqual(['HTTP/1.1 200', 'HTTP/1.1 200', 'HTTP/1.1 404']);
+  // Answers that take long are preceded by interim ones.
+  expect(answers.match(/HTTP\/1\.1 [2-5]\d+/g)).toEqual(['HTTP/1.1 200', 'HTTP/1.1 200', 'HTTP/1.1 404']);
 });
 
 test('a version before TLS 1.2 is refused', async () => {

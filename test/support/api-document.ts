@@ -26,8 +26,8 @@ export class ApiDocument {
 
   /** Throws if a component is not valid JSON Schema 2020-12. */
   constructor(json: unknown) {
-    this.json = json as ApiDocument['json'];
-    this.#ajv.addSchema({ $id: DOCUMENT, $defs: closedSchema(this.json.components.schemas) });
+    this.json = Object.assign({ components: {} }, json as ApiDocument['json']);
+    this.#ajv.addSchema({ $id: DOCUMENT, $defs: closedSchema(this.json.components.schemas ?? {}) });
   }
 
   get operations(): { path: string; method: string; operation: ApiOperation }[] {
