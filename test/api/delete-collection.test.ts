@@ -59,7 +59,7 @@ describe.each([1, 8])('a collection of %i shards', (shards) => {
     const ids = records.map(({ id }) => id);
     expect((await service.api('POST', `${path}/fetch`, { ids })).body).toEqual({ vectors: {} });
     expect((await service.api('POST', `${path}/query`, { vector: [1, 2, 3] })).body).toEqual({ matches: [] });
-    expect((await service.api('GET', `${path}/anchors`)).body).toEqual({ anchors: [], nextCursor: null });
+    expect((await service.api('GET', `${path}/anchors`)).body).toEqual({ anchors: [], dropped: 0, nextCursor: null });
   });
 });
 

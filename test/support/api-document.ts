@@ -77,9 +77,15 @@ export class ApiDocument {
  * everything that a client meets must be documented; it refers to the components by `DOCUMENT`.
  */
 function closedSchema(schema: unknown): Json {
-  const text = JSON.stringify(schema, (_, value: unknown) => {
-    const isOpen = typeof value === 'object' && value !== null && 'required' in value && 'properties' in value;
-    return isOpen ? { additionalProperties: false, ...value } : value;
-  });
+  const text = JSON.stringify(closed(schema));
   return JSON.parse(text.replaceAll('"$ref":"#/components/schemas/', `"$ref":"${DOCUMENT}#/$defs/`)) as Json;
+}
+
+/** What a schema excludes stays open: it is excluded with any other members. */
+function closed(value: unknown): unknown {
+  if (Array.isArray(value)) return value.map(closed);
+  if (typeof value !== 'object' || value === null) return value;
+  const members = Object.entries(value).map(([name, member]) => [name, name === 'not' ? member : closed(member)]);
+  const copy = Object.fromEntries(members) as Json;
+  return 'required' in copy && 'properties' in copy ? { additionalProperties: false, ...copy } : copy;
 }
