@@ -1,4 +1,6 @@
-import type { OperationId } from './transport.ts';
+import type { Operations } from '../api/generated.ts';
+
+type OperationId = keyof Operations;
 
 const TIMEOUT_MS = 90_000;
 /** Exceptions, each longer than the service takes. Node's `fetch` waits at most 300,000 ms. */
