@@ -10,7 +10,7 @@ import {
 } from '../../lib/plans.ts';
 import { type KnownPlan, type PlanBook, storedPlan } from '../../process/plan-book.ts';
 import type { Catalog } from '../../store/catalog.ts';
-import type { PlanRow, PlanStore } from '../../store/plans.ts';
+import type { PlanStore } from '../../store/plans.ts';
 import { StoreError } from '../../store/port.ts';
 
 /**
@@ -47,9 +47,9 @@ export class PlanCatalog {
     return [...new Set<PlanName>([...PLAN_NAMES, ...stored])];
   }
 
-  /** Returns whether there is such a plan now. */
+  /** Returns whether there is such a plan now, with limits that the service wrote. */
   async exists(name: PlanName): Promise<boolean> {
-    return (await this.#book.find(name)) !== null;
+    return (await unlessDamaged(this.#book.find(name))) !== null;
   }
 
   /**
@@ -66,22 +66,22 @@ export class PlanCatalog {
 
   /** Throws PLAN_NOT_FOUND, and PLAN_IN_USE unless the plan is a built-in one. */
   async delete(name: PlanName): Promise<void> {
-    const before = await this.#stored(name);
+    const before = await unlessDamaged(this.#plans.find(name));
     if (!isBuiltInPlan(name) && (await this.#accounts.hasAccountOfPlan(name))) throw inUse(name);
     if (!(await this.#plans.remove(name))) throw notFound('PLAN_NOT_FOUND');
     if (isBuiltInPlan(name) || !(await this.#accounts.hasAccountOfPlan(name))) return;
     if (before !== null) await this.#plans.put(before);
     throw inUse(name);
   }
+}
 
-  /** Returns the stored row; null if there is none that the service wrote. */
-  async #stored(name: PlanName): Promise<PlanRow | null> {
-    try {
-      return await this.#plans.find(name);
-    } catch (error) {
-      if (error instanceof StoreError && error.kind === 'damaged') return null;
-      throw error;
-    }
+/** Returns the value read; null if the service did not write it. */
+async function unlessDamaged<T>(reading: Promise<T | null>): Promise<T | null> {
+  try {
+    return await reading;
+  } catch (error) {
+    if (error instanceof StoreError && error.kind === 'damaged') return null;
+    throw error;
   }
 }
 

@@ -97,6 +97,17 @@ describe('an account whose plan', () => {
   });
 });
 
+test('no account gets a plan whose limits someone else wrote', async () => {
+  const id = await newAccount('pro');
+  await put('free', { ...DEFAULT_PLANS.free, vectors: 1 });
+  inStoreFile(opened.folder, 'log.db', (file) => file.exec("UPDATE plans SET seal = 'x'"));
+  const set = node.call('keys.setPlan', { id, plan: 'free' });
+  expect((await rejectedError(set)).code).toBe('PLAN_NOT_FOUND');
+  expect(await node.call('keys.account', { id })).toMatchObject({ plan: 'pro' });
+  await node.call('keys.deletePlan', { plan: 'free' });
+  expect(await node.call('keys.setPlan', { id, plan: 'free' })).toMatchObject({ plan: 'free' });
+});
+
 test('of a plan that is deleted and an account that gets it, one is refused', async () => {
   for (let round = 0; round < 20; round++) {
     await put('gold', GOLD);
