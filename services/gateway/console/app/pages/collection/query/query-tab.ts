@@ -49,7 +49,10 @@ export default function QueryTab({ collection, route }: TabProps) {
   const [outcome, setOutcome] = useState<{ of: QueryDraft; is: QueryOutcome } | null>(null);
   const filter = useFilter(name, draft.namespace);
   const change = (part: Partial<QueryDraft>) => setDraft((before) => ({ ...before, ...part }));
-  useFirstId(collection, draft.id === '', (id) => change({ id }));
+  // The reader may have written an id meanwhile.
+  useFirstId(collection, draft.id === '', (id) =>
+    setDraft((before) => (before.id === '' ? { ...before, id } : before)),
+  );
   const vector = readVector(draft.vector, dimensions);
   const isTarget = draft.by === 'id' ? draft.id !== '' : vector.fault === null;
   const topK = Number(draft.topK);
