@@ -114,7 +114,7 @@ test.each(['/console/', 'node_modules/uplot/dist/uPlot.esm.js'])(
     const html = await (await fetch(`${service.url}/console/`)).text();
     const [, version] = / src="([^/"]+)\//.exec(html)!;
     const path = name.startsWith('/') ? name : `/console/${version}/${name}`;
-    expect(await growthOf(path, 4)).toBeLessThan(GROWTH_MAX_BYTES);
+    expect(await growthOf(path, PIPELINED)).toBeLessThan(GROWTH_MAX_BYTES);
   },
   TEST_MAX_MS,
 );
