@@ -181,6 +181,23 @@ export class Collection<M extends object = AnyMetadata> {
     );
   }
 
+  /** Creates a link that shows the roots to anyone who has it. Only this answer has its token. */
+  async createAuditLink(body: Api.CreateAuditLink = {}, options?: RequestOptions): Promise<Api.NewAuditLink> {
+    const { link } = await this.#send('createAuditLink', { body }, options);
+    return link;
+  }
+
+  /** Lists the audit links, newest first, without their tokens. */
+  async listAuditLinks(options?: RequestOptions): Promise<Api.AuditLink[]> {
+    const { links } = await this.#send('listAuditLinks', {}, options);
+    return links;
+  }
+
+  /** Revokes the audit link with this id. */
+  async revokeAuditLink(id: string, options: RequestOptions = {}): Promise<void> {
+    await this.#transport.send('revokeAuditLink', { path: { name: this.name, id } }, options);
+  }
+
   #send<K extends CollectionOperation>(
     operation: K,
     call: Omit<CallArguments<K>, 'path'>,

@@ -118,6 +118,13 @@ export class Provec {
     );
   }
 
+  /**
+   * Returns what an audit link shows, with a page of the history. The link may be of any account.
+   */
+  getAudit(token: string, query: Api.GetAuditParams = {}, options: RequestOptions = {}): Promise<Api.AuditView> {
+    return this.#transport.send('getAudit', { path: { token }, query }, options);
+  }
+
   /** Revokes the key with this id. */
   async revokeKey(id: string, options: RequestOptions = {}): Promise<void> {
     await this.#transport.send('revokeKey', { path: { id } }, options);

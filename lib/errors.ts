@@ -31,6 +31,10 @@ export const ERROR_TABLE = {
     status: 404,
     when: 'The collection has no verification with that id: it ended more than an hour ago or made way for later ones, or the node that ran it stopped. Start another one.',
   },
+  AUDIT_LINK_NOT_FOUND: {
+    status: 404,
+    when: 'There is no such audit link: it never existed, was revoked or has expired, or its collection was deleted.',
+  },
   KEY_NOT_FOUND: { status: 404, when: 'The account has no key with that id.' },
   ACCOUNT_NOT_FOUND: { status: 404, when: 'No account has that id (operator routes only).' },
   RECORD_NOT_FOUND: { status: 404, when: 'A query by id names a record that does not exist.' },
@@ -51,6 +55,7 @@ export const ERROR_TABLE = {
   },
   COLLECTION_HAS_ALIAS: { status: 409, when: 'The collection cannot be deleted because an alias refers to it.' },
   ALIAS_LIMIT_REACHED: { status: 409, when: 'The account has the maximum number of aliases.' },
+  AUDIT_LINK_LIMIT_REACHED: { status: 409, when: 'The collection has the maximum number of audit links.' },
   LAST_KEY: { status: 409, when: "The account's last key with the manage scope cannot be revoked." },
   BODY_TOO_LARGE: { status: 413, when: 'The body is larger than the limit.' },
   UNSUPPORTED_MEDIA_TYPE: {
@@ -136,6 +141,7 @@ const NOT_FOUND = {
   NAMESPACE_NOT_FOUND: 'There is no record in that namespace.',
   ALIAS_NOT_FOUND: 'There is no alias with that name.',
   VERIFICATION_NOT_FOUND: 'There is no verification with that id any more; start another one.',
+  AUDIT_LINK_NOT_FOUND: 'There is no such audit link.',
   KEY_NOT_FOUND: 'There is no key with that id.',
   ACCOUNT_NOT_FOUND: 'There is no account with that id.',
   RECORD_NOT_FOUND: 'There is no record with that id.',

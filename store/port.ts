@@ -12,6 +12,7 @@ import type { CollectionId } from '../lib/ids.ts';
 import type { AliasStore } from './aliases.ts';
 import type { AnchorStore } from './anchors.ts';
 import type { AuditStore } from './audit.ts';
+import type { AuditLinkStore } from './audit-links.ts';
 import type { Catalog } from './catalog.ts';
 import type { CheckpointStore } from './checkpoints.ts';
 import type { ContradictionStore } from './contradictions.ts';
@@ -34,6 +35,7 @@ export interface Store {
   readonly anchors: AnchorStore;
   readonly contradictions: ContradictionStore;
   readonly audit: AuditStore;
+  readonly auditLinks: AuditLinkStore;
   readonly owners: OwnerStore;
   readonly leases: LeaseStore;
   /**
@@ -47,8 +49,8 @@ export interface Store {
   diskBytes(): Promise<number | null>;
   /**
    * Removes everything a collection owned except anchors: log, heads, owners, records, checkpoints,
-   * contradictions. Subtracts its vectors from the account's stored-vector count exactly once.
-   * Idempotent, also after a crash. The anchoring service removes the anchors.
+   * contradictions, audit links. Subtracts its vectors from the account's stored-vector count
+   * exactly once. Idempotent, also after a crash. The anchoring service removes the anchors.
    */
   dropCollectionData(collectionId: CollectionId): Promise<void>;
   /**
@@ -67,6 +69,7 @@ export const SHARED_READS = {
   aliases: ['find', 'page'],
   anchors: ['get', 'getMany', 'history', 'instances'],
   audit: ['last', 'page'],
+  auditLinks: ['findByHash', 'list'],
   catalog: [
     'findCollection',
     'getCollection',

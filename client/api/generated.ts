@@ -17,6 +17,7 @@ export interface ErrorBody {
     | 'NAMESPACE_NOT_FOUND'
     | 'ALIAS_NOT_FOUND'
     | 'VERIFICATION_NOT_FOUND'
+    | 'AUDIT_LINK_NOT_FOUND'
     | 'KEY_NOT_FOUND'
     | 'ACCOUNT_NOT_FOUND'
     | 'RECORD_NOT_FOUND'
@@ -28,6 +29,7 @@ export interface ErrorBody {
     | 'NAME_IS_ALIAS'
     | 'COLLECTION_HAS_ALIAS'
     | 'ALIAS_LIMIT_REACHED'
+    | 'AUDIT_LINK_LIMIT_REACHED'
     | 'LAST_KEY'
     | 'BODY_TOO_LARGE'
     | 'UNSUPPORTED_MEDIA_TYPE'
@@ -241,6 +243,13 @@ export type ChangeCollection = AtLeastOne<
   },
   'deletionProtection' | 'tags'
 >;
+
+export interface CreateAuditLink {
+  /** Shown to everyone who has the link. */
+  label?: string;
+  /** Null or absent: never. */
+  expiresAt?: string | null;
+}
 
 export type PutAlias = { collection: CollectionName };
 
@@ -593,6 +602,77 @@ export interface AnchorFault {
   position: number;
   /** What shows that the stored history was changed there. */
   fault: string;
+}
+
+export interface AuditLink {
+  /** UUID. */
+  id: string;
+  /** Shown to everyone who has the link. */
+  label: string | null;
+  /** ISO 8601 UTC. */
+  createdAt: string;
+  /** ISO 8601 UTC. Null: never. */
+  expiresAt: string | null;
+}
+
+export interface NewAuditLink extends AuditLink {
+  /** The secret of the link, for `GET /audit-links/{token}`. Shown only this once. */
+  token: string;
+}
+
+export interface AuditView {
+  /** UUID. The address on the ledger follows from it and the authority. */
+  collectionId: string;
+  /** Shown to everyone who has the link. */
+  label: string | null;
+  /** ISO 8601 UTC. Null: never. */
+  expiresAt: string | null;
+  /** Root over all records: 64 hex digits. */
+  merkleRoot: string;
+  /** Version of the root. */
+  version: number;
+  /** Stored records. */
+  vectorCount: number;
+  anchor: {
+    /**
+     * `none` on plans without anchoring, and before the first write. `halted`: the stored data or
+     * the ledger contradicts what Provec recorded (see verify); Provec anchors nothing until the
+     * operator decides.
+     */
+    status: 'confirmed' | 'pending' | 'none' | 'halted';
+    /** Version of the newest confirmed root. */
+    version: number | null;
+    /** Root over all records: 64 hex digits. */
+    merkleRoot: string | null;
+    /** Transaction that anchored it. */
+    ledgerTx: string | null;
+    /** The collection's account on the ledger. */
+    ledgerAddress: string | null;
+    /**
+     * Link to that transaction in an explorer. Null if no explorer can open it, as with the
+     * embedded ledger.
+     */
+    ledgerExplorerUrl: string | null;
+    /** ISO 8601 UTC. */
+    confirmedAt: string | null;
+  };
+  ledger: {
+    /** Address of the program on the ledger. */
+    program: string;
+    /** Address that signs the anchors. Null while the ledger is off. */
+    authority: string | null;
+    /** Name of the ledger. */
+    cluster: string;
+  };
+  history: {
+    anchors: Array<Anchor>;
+    /** Entries that someone changed or removed in the store; absent if there are none. */
+    faults?: Array<AnchorFault>;
+    /** Anchors, older than all others, that are no longer kept. */
+    dropped: number;
+    /** Null on the last page. */
+    nextCursor: string | null;
+  };
 }
 
 export interface Usage {
@@ -1078,6 +1158,12 @@ export interface ListAnchorsResult {
   nextCursor: string | null;
 }
 
+export type ListAuditLinksResult = { links: Array<AuditLink> };
+
+export type CreateAuditLinkResult = { link: NewAuditLink };
+
+export type RevokeAuditLinkResult = { revoked: true };
+
 export type DeleteAliasResult = { deleted: true };
 
 export interface ListAliasesResult {
@@ -1233,6 +1319,8 @@ export interface ListAnchorsParams {
   cursor?: string;
 }
 
+export type GetAuditParams = ListAnchorsParams;
+
 export type ListAuditEntriesParams = ListAnchorsParams;
 
 export type ListAllCollectionsParams = ListAnchorsParams;
@@ -1335,6 +1423,28 @@ export interface Operations {
   exportRecords: { path: { name: CollectionName }; result: ExportLine };
   /** List the confirmed roots of a collection, newest first */
   listAnchors: { path: { name: CollectionName }; query: ListAnchorsParams; result: ListAnchorsResult };
+  /** Show what an audit link shows: roots, anchors and counts */
+  getAudit: {
+    path: {
+      /** Token of the audit link. */
+      token: string;
+    };
+    query: GetAuditParams;
+    result: AuditView;
+  };
+  /** List the audit links of a collection, newest first, without their tokens */
+  listAuditLinks: { path: { name: CollectionName }; result: ListAuditLinksResult };
+  /** Create a link that shows the roots of a collection to anyone */
+  createAuditLink: { path: { name: CollectionName }; body: CreateAuditLink; result: CreateAuditLinkResult };
+  /** Revoke an audit link */
+  revokeAuditLink: {
+    path: {
+      name: CollectionName;
+      /** Id as returned by lists. */
+      id: string;
+    };
+    result: RevokeAuditLinkResult;
+  };
   /** Get the collection that an alias points to */
   getAlias: { path: { alias: CollectionName }; result: Alias };
   /** Create an alias of a collection, or switch it to another one */
@@ -1486,6 +1596,10 @@ export const ROUTES = {
   getVerification: { method: 'GET', path: '/collections/{name}/verifications/{id}' },
   exportRecords: { method: 'GET', path: '/collections/{name}/export' },
   listAnchors: { method: 'GET', path: '/collections/{name}/anchors' },
+  getAudit: { method: 'GET', path: '/audit-links/{token}' },
+  listAuditLinks: { method: 'GET', path: '/collections/{name}/audit-links' },
+  createAuditLink: { method: 'POST', path: '/collections/{name}/audit-links' },
+  revokeAuditLink: { method: 'DELETE', path: '/collections/{name}/audit-links/{id}' },
   getAlias: { method: 'GET', path: '/aliases/{alias}' },
   putAlias: { method: 'PUT', path: '/aliases/{alias}' },
   deleteAlias: { method: 'DELETE', path: '/aliases/{alias}' },
@@ -1526,6 +1640,8 @@ export const ONCE: ReadonlySet<keyof Operations> = new Set([
   'deleteCollection',
   'deleteNamespace',
   'deleteAlias',
+  'createAuditLink',
+  'revokeAuditLink',
   'createKey',
   'revokeKey',
   'createAccount',

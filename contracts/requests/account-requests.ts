@@ -61,11 +61,15 @@ const withoutSecrets = flagField('Whether to leave out the keypair and the secre
 const NODE_NAME_MAX_CHARS = 255;
 
 /** Bodies of requests on accounts, keys and, for operators, shards. */
-export const accountRequests = ({ accountNameMaxChars, keyNameMaxChars }: Limits) => ({
+export const accountRequests = ({ accountNameMaxChars, auditLinkLabelMaxChars, keyNameMaxChars }: Limits) => ({
   createKey: new RequestKind({
     name: label('For people.', keyNameMaxChars),
     scopes: optionalField(scopes, [...SCOPES]),
     expires_at: optionalField(expiry, null),
+  }),
+  createAuditLink: new RequestKind({
+    label: optionalField(label('Shown to everyone who has the link.', auditLinkLabelMaxChars)),
+    expiresAt: optionalField(expiry, null),
   }),
   createAccount: new RequestKind({ name: label('For people.', accountNameMaxChars), plan }),
   changePlan: new RequestKind({ plan }),

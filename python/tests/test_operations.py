@@ -164,6 +164,13 @@ def test_proofs(provec: Provec, service: Service) -> None:
     begun = notes.start_verification()
     until(lambda: notes.get_verification(begun["id"])["state"] == "done")
     assert next(iter(notes.list_anchors(limit=1)))["merkleRoot"] == proof["merkleRoot"]
+    link = notes.create_audit_link(label="auditors", expires_at="2099-01-01T00:00:00Z")
+    audit = provec.get_audit(link["token"], limit=1)
+    assert (audit["label"], audit["merkleRoot"]) == ("auditors", proof["merkleRoot"])
+    assert [each["id"] for each in notes.list_audit_links()] == [link["id"]]
+    notes.revoke_audit_link(link["id"])
+    with pytest.raises(package.NotFoundError):
+        provec.get_audit(link["token"])
 
 
 def imported(provec: Provec, name: str, source: object) -> str:
@@ -309,6 +316,7 @@ BODIES = {
     "Update": Collection.update,
     "Delete": Collection.delete,
     "CreateKey": Provec.create_key,
+    "CreateAuditLink": Collection.create_audit_link,
     "PutAlias": Provec.put_alias,
     "CreateAccount": ProvecOperator.create_account,
     "ChangePlan": ProvecOperator.change_plan,

@@ -16,6 +16,7 @@ import type { CollectionRow } from '../../store/catalog.ts';
 import { AwaitedShards } from './awaited-shards.ts';
 import { Aliases } from './lifecycle/aliases.ts';
 import { anchorsPage } from './lifecycle/anchors-page.ts';
+import { AuditLinks } from './lifecycle/audit-links.ts';
 import { CollectionCatalog } from './lifecycle/catalog.ts';
 import { collectionDetail, collectionView } from './lifecycle/collection-view.ts';
 import { collectionsPage } from './lifecycle/collections-page.ts';
@@ -48,6 +49,7 @@ export class CollectionsHandlers {
   readonly #broker: ServiceBroker;
   readonly #catalog: CollectionCatalog;
   readonly #aliases: Aliases;
+  readonly #auditLinks: AuditLinks;
   readonly #heads: CollectionHeads;
   readonly #writer: CollectionWriter;
   readonly #pace = new ShardCallPace();
@@ -62,6 +64,7 @@ export class CollectionsHandlers {
     this.#catalog = new CollectionCatalog(runtime);
     this.#aliases = new Aliases(runtime, this.#catalog);
     this.#heads = new CollectionHeads(store.log, broker, this.#pace);
+    this.#auditLinks = new AuditLinks(runtime, this.#catalog, this.#heads);
     this.#writer = new CollectionWriter(runtime, this.#heads, broker);
     this.#reader = new ShardReader((error) => log.error({ err: error }, 'excluded a shard from a partial result'));
     this.#removal = new Removal(broker, runtime, (id) => this.#catalog.idle(id));
@@ -154,6 +157,15 @@ export class CollectionsHandlers {
       const { limits } = this.#runtime.config;
       return this.#catalog.use(ctx.params, (row) => anchorsPage(ctx, row.id, ctx.params, limits));
     },
+    createAuditLink: ({ params }) => this.#catalog.use(params, (row) => this.#auditLinks.create(row, params)),
+    auditLinks: ({ params }) => this.#catalog.use(params, async (row) => ({ links: await this.#auditLinks.list(row) })),
+    revokeAuditLink: ({ params }) =>
+      this.#catalog.use(params, async (row) => {
+        await this.#auditLinks.revoke(row, params.id);
+        return { revoked: true } as const;
+      }),
+    auditLinkHolder: (ctx) => this.#auditLinks.holder(ctx, ctx.params.token),
+    auditView: (ctx) => this.#auditLinks.view(ctx, ctx.params.token, ctx.params),
     removeAll: async ({ params }) => {
       const rows = await this.#runtime.store.catalog.listCollections(params.accountId);
       for (const row of rows) await this.#catalog.drop(row, true);

@@ -245,6 +245,25 @@ const COLLECTION_ROUTES = [
   }),
 ];
 
+const AUDIT_LINK_ROUTES = [
+  route('GET', '/audit-links/{token}', 'collections.auditView', 'link', {
+    width: headsWidth,
+    query: ['limit', 'cursor'],
+    params: ({ target, query, limits }) => ({ token: target, ...limitedPageOf(query, limits.anchorsPageMax) }),
+  }),
+  route('GET', '/collections/{name}/audit-links', 'collections.auditLinks', 'manage', { params: collectionParams }),
+  route('POST', '/collections/{name}/audit-links', 'collections.createAuditLink', 'manage', {
+    body: 'createAuditLink',
+    status: 201,
+    params: (input) => ({ ...collectionParams(input), ...input.body }),
+    answer: (link) => ({ link }),
+  }),
+  route('DELETE', '/collections/{name}/audit-links/{id}', 'collections.revokeAuditLink', 'manage', {
+    queue: 'perAccount',
+    params: (input) => ({ ...collectionParams(input), id: input.item }),
+  }),
+];
+
 const aliased = ({ accountId, target }: RouteInput) => ({ accountId, alias: target });
 
 const ALIAS_ROUTES = [
@@ -293,6 +312,6 @@ const ACCOUNT_ROUTES = [
  * operator token is configured.
  */
 export function routesOf(withOperator: boolean): readonly Route[] {
-  const routes = [...VECTOR_ROUTES, ...COLLECTION_ROUTES, ...ALIAS_ROUTES, ...ACCOUNT_ROUTES];
+  const routes = [...VECTOR_ROUTES, ...COLLECTION_ROUTES, ...AUDIT_LINK_ROUTES, ...ALIAS_ROUTES, ...ACCOUNT_ROUTES];
   return withOperator ? [...routes, ...OPERATOR_ROUTES] : routes;
 }

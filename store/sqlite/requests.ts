@@ -4,6 +4,7 @@
  */
 import type { StoreKeys } from '../../lib/secret/keyring.ts';
 import type { StoredAudit } from '../audit.ts';
+import type { StoredAuditLinks } from '../audit-links.ts';
 import type { ContradictionStore } from '../contradictions.ts';
 import type { LeaseStore } from '../owners.ts';
 import { SHARED_READS, type StoreErrorKind } from '../port.ts';
@@ -43,6 +44,7 @@ export interface Tables {
   anchors: AnchorTables;
   contradictions: Sync<ContradictionStore>;
   audit: Sync<StoredAudit>;
+  auditLinks: Sync<StoredAuditLinks>;
   owners: OwnerTable;
   leases: Sync<LeaseStore>;
   records: RecordTables;

@@ -31,6 +31,10 @@ const ROUTES = [
   'GET /api/v1/collections/{name}/verifications/{id}',
   'GET /api/v1/collections/{name}/proof',
   'GET /api/v1/collections/{name}/anchors',
+  'GET /api/v1/collections/{name}/audit-links',
+  'POST /api/v1/collections/{name}/audit-links',
+  'DELETE /api/v1/collections/{name}/audit-links/{id}',
+  'GET /api/v1/audit-links/{token}',
   'GET /api/v1/collections/{name}/export',
   'POST /api/v1/collections/{name}/import',
   'GET /api/v1/usage',
@@ -243,7 +247,8 @@ describe('its claims hold', () => {
   test('every route exists, and asks for a key if the document says so', async () => {
     for (const { method, path, operation } of document.operations) {
       const { status } = await send(method, concrete(path), null);
-      expect([method, path, status]).toEqual([method, path, operation.security.length === 0 ? 200 : 401]);
+      const open = path.includes('{token}') ? 404 : 200;
+      expect([method, path, status]).toEqual([method, path, operation.security.length === 0 ? open : 401]);
     }
   });
 
@@ -356,6 +361,14 @@ describe('its claims hold', () => {
     await call(`GET ${one}/proof`, 200, { ...some, search: '?id=%F0%9F%A7%AD' });
     await call(`GET ${one}/proof`, 400, some);
     await call(`GET ${one}/anchors`, 200, { ...some, search: '?limit=1' });
+    const linked = await call(`POST ${one}/audit-links`, 201, some, { label: 'x', expiresAt: null });
+    const { link } = linked as { link: Json };
+    await call(`POST ${one}/audit-links`, 400, some, { expiresAt: 'soon' });
+    await call(`GET ${one}/audit-links`, 200, some);
+    await call(`GET ${V1}/audit-links/{token}`, 200, { token: link.token, search: '?limit=1' });
+    await call(`DELETE ${one}/audit-links/{id}`, 200, { ...some, id: link.id });
+    await call(`DELETE ${one}/audit-links/{id}`, 404, { ...some, id: link.id });
+    await call(`GET ${V1}/audit-links/{token}`, 404, { token: link.token });
     const alias = { alias: 'live' };
     await call(`PUT ${V1}/aliases/{alias}`, 201, alias, { collection: 'some' });
     await call(`PUT ${V1}/aliases/{alias}`, 200, alias, { collection: 'some' });

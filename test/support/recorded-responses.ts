@@ -15,6 +15,8 @@ const VARYING = [
   // An API key's secret, and its prefix.
   'pv_live_[\\w-]{43}',
   'pv_live_[\\w-]{4}',
+  // A token of an audit link.
+  'pv_audit_[\\w-]{43}',
   SIGNATURE,
   ADDRESS,
   // A cursor that contains a time and an id.

@@ -439,6 +439,90 @@ class AnchorFault(TypedDict):
     fault: str
 
 
+class AuditLink(TypedDict):
+    #: UUID.
+    id: str
+    #: Shown to everyone who has the link.
+    label: str | None
+    #: ISO 8601 UTC.
+    createdAt: str
+    #: ISO 8601 UTC. Null: never.
+    expiresAt: str | None
+
+
+class NewAuditLink(TypedDict):
+    #: UUID.
+    id: str
+    #: Shown to everyone who has the link.
+    label: str | None
+    #: ISO 8601 UTC.
+    createdAt: str
+    #: ISO 8601 UTC. Null: never.
+    expiresAt: str | None
+    #: The secret of the link, for `GET /audit-links/{token}`. Shown only this once.
+    token: str
+
+
+class AuditViewAnchor(TypedDict):
+    #: `none` on plans without anchoring, and before the first write. `halted`: the stored data
+    #: or the ledger contradicts what Provec recorded (see verify); Provec anchors nothing until
+    #: the operator decides.
+    status: Literal["confirmed", "pending", "none", "halted"]
+    #: Version of the newest confirmed root.
+    version: int | None
+    #: Root over all records: 64 hex digits.
+    merkleRoot: str | None
+    #: Transaction that anchored it.
+    ledgerTx: str | None
+    #: The collection's account on the ledger.
+    ledgerAddress: str | None
+    #: Link to that transaction in an explorer. Null if no explorer can open it, as with the
+    #: embedded ledger.
+    ledgerExplorerUrl: str | None
+    #: ISO 8601 UTC.
+    confirmedAt: str | None
+
+
+class AuditViewLedger(TypedDict):
+    #: Address of the program on the ledger.
+    program: str
+    #: Address that signs the anchors. Null while the ledger is off.
+    authority: str | None
+    #: Name of the ledger.
+    cluster: str
+
+
+class _AuditViewHistory(TypedDict):
+    anchors: list[Anchor]
+    #: Anchors, older than all others, that are no longer kept.
+    dropped: int
+    #: Null on the last page.
+    nextCursor: str | None
+
+
+class AuditViewHistory(_AuditViewHistory, total=False):
+    #: Entries that someone changed or removed in the store; absent if there are none.
+    faults: list[AnchorFault]
+
+
+class AuditView(TypedDict):
+    #: UUID. The address on the ledger follows from it and the authority.
+    collectionId: str
+    #: Shown to everyone who has the link.
+    label: str | None
+    #: ISO 8601 UTC. Null: never.
+    expiresAt: str | None
+    #: Root over all records: 64 hex digits.
+    merkleRoot: str
+    #: Version of the root.
+    version: int
+    #: Stored records.
+    vectorCount: int
+    anchor: AuditViewAnchor
+    ledger: AuditViewLedger
+    history: AuditViewHistory
+
+
 class UsageUsage(TypedDict):
     #: Records upserted this month.
     write_count: int
@@ -989,6 +1073,18 @@ class ListAnchorsResult(_ListAnchorsResult, total=False):
     faults: list[AnchorFault]
 
 
+class ListAuditLinksResult(TypedDict):
+    links: list[AuditLink]
+
+
+class CreateAuditLinkResult(TypedDict):
+    link: NewAuditLink
+
+
+class RevokeAuditLinkResult(TypedDict):
+    revoked: Literal[True]
+
+
 class DeleteAliasResult(TypedDict):
     deleted: Literal[True]
 
@@ -1177,6 +1273,10 @@ ROUTES = {
     "getVerification": ("GET", "/collections/{name}/verifications/{id}"),
     "exportRecords": ("GET", "/collections/{name}/export"),
     "listAnchors": ("GET", "/collections/{name}/anchors"),
+    "getAudit": ("GET", "/audit-links/{token}"),
+    "listAuditLinks": ("GET", "/collections/{name}/audit-links"),
+    "createAuditLink": ("POST", "/collections/{name}/audit-links"),
+    "revokeAuditLink": ("DELETE", "/collections/{name}/audit-links/{id}"),
     "getAlias": ("GET", "/aliases/{alias}"),
     "putAlias": ("PUT", "/aliases/{alias}"),
     "deleteAlias": ("DELETE", "/aliases/{alias}"),
@@ -1215,6 +1315,8 @@ ONCE = frozenset(
         "deleteCollection",
         "deleteNamespace",
         "deleteAlias",
+        "createAuditLink",
+        "revokeAuditLink",
         "createKey",
         "revokeKey",
         "createAccount",
@@ -1244,6 +1346,7 @@ DEFAULTS: Mapping[str, Mapping[str, Any]] = {
     "listCollections": {"limit": 1000},
     "createCollection": {"metric": "cosine", "shards": 1, "replicas": 0, "quantization": "bf16", "deletionProtection": False},
     "listAnchors": {"limit": 100},
+    "getAudit": {"limit": 100},
     "listAliases": {"limit": 1000},
     "listKeys": {"limit": 1000},
     "createKey": {"scopes": ["read","write","manage"]},

@@ -208,6 +208,51 @@ SHAPES: dict[str, Any] = {
         "position": "integer",
         "fault": "string"
     },
+    "AuditLink": {
+        "id": "string",
+        "label": "string | null",
+        "createdAt": "string",
+        "expiresAt": "string | null"
+    },
+    "NewAuditLink": {
+        "id": "string",
+        "label": "string | null",
+        "createdAt": "string",
+        "expiresAt": "string | null",
+        "token": "string"
+    },
+    "AuditView": {
+        "collectionId": "string",
+        "label": "string | null",
+        "expiresAt": "string | null",
+        "merkleRoot": "string",
+        "version": "integer",
+        "vectorCount": "integer",
+        "anchor": {
+            "status": "string",
+            "version": "integer | null",
+            "merkleRoot": "string | null",
+            "ledgerTx": "string | null",
+            "ledgerAddress": "string | null",
+            "ledgerExplorerUrl": "string | null",
+            "confirmedAt": "string | null"
+        },
+        "ledger": {
+            "program": "string",
+            "authority": "string | null",
+            "cluster": "string"
+        },
+        "history": {
+            "anchors": [
+                "#Anchor"
+            ],
+            "faults?": [
+                "#AnchorFault"
+            ],
+            "dropped": "integer",
+            "nextCursor": "string | null"
+        }
+    },
     "Usage": {
         "month": "string",
         "plan": "string",
@@ -574,6 +619,18 @@ ANSWERS: dict[str, Any] = {
         ],
         "dropped": "integer",
         "nextCursor": "string | null"
+    },
+    "getAudit": "#AuditView",
+    "listAuditLinks": {
+        "links": [
+            "#AuditLink"
+        ]
+    },
+    "createAuditLink": {
+        "link": "#NewAuditLink"
+    },
+    "revokeAuditLink": {
+        "revoked": "boolean"
     },
     "getAlias": "#Alias",
     "putAlias": "#Alias",

@@ -7,6 +7,7 @@ import { routesOf } from '../routes.ts';
 import { ACCOUNT_DESCRIPTIONS, ACCOUNT_SCHEMAS } from './accounts.ts';
 import { ANCHOR_DESCRIPTIONS, ANCHOR_SCHEMAS } from './anchors.ts';
 import { AUDIT_DESCRIPTIONS, AUDIT_SCHEMAS, OPERATOR_AUDIT_DESCRIPTIONS } from './audit.ts';
+import { AUDIT_LINK_DESCRIPTIONS, AUDIT_LINK_SCHEMAS } from './audit-links.ts';
 import { COLLECTION_DESCRIPTIONS, collectionSchemas } from './collections.ts';
 import { withExamples } from './examples/attached.ts';
 import { errorResponses, HEADER_COMPONENTS, operationOf, requestSchemas, TAGS } from './operation.ts';
@@ -24,6 +25,7 @@ import {
 const DESCRIPTIONS = {
   ...COLLECTION_DESCRIPTIONS,
   ...ANCHOR_DESCRIPTIONS,
+  ...AUDIT_LINK_DESCRIPTIONS,
   ...ACCOUNT_DESCRIPTIONS,
   ...AUDIT_DESCRIPTIONS,
 };
@@ -157,6 +159,7 @@ export function openApiDocument(config: Pick<Config, 'limits' | 'adminToken'>): 
         ...requestSchemas(limits, bodies),
         ...collectionSchemas(limits),
         ...ANCHOR_SCHEMAS,
+        ...AUDIT_LINK_SCHEMAS,
         ...ACCOUNT_SCHEMAS,
         ...AUDIT_SCHEMAS,
         ...(adminToken === null ? {} : OPERATOR_SCHEMAS),
@@ -165,6 +168,7 @@ export function openApiDocument(config: Pick<Config, 'limits' | 'adminToken'>): 
         CollectionName: { name: 'name', in: 'path', required: true, schema: ref('CollectionName') },
         Alias: { name: 'alias', in: 'path', required: true, schema: ref('CollectionName') },
         Namespace: { name: 'namespace', in: 'path', required: true, schema: ref('Namespace') },
+        Token: named('token', 'Token of the audit link.'),
         Id: {
           name: 'id',
           in: 'path',

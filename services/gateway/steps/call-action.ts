@@ -12,6 +12,7 @@ import type { RequestContext } from '../request-context.ts';
 import type { Pieces } from '../responses/json-pieces.ts';
 import type { RouteCall } from '../route.ts';
 import { identify, requireScopes } from './authenticate.ts';
+import { identifyLink } from './identify-link.ts';
 import type { StepParts } from './step.ts';
 import { isDryRun } from './wait-turn.ts';
 
@@ -106,7 +107,7 @@ function callsWithin(request: RequestContext, parts: StepParts, options: CallOpt
  */
 function isAbortable(request: RequestContext): boolean {
   const { access, queue } = request.route;
-  return isDryRun(request) || (access === 'read' && queue !== 'verify');
+  return isDryRun(request) || ((access === 'read' || access === 'link') && queue !== 'verify');
 }
 
 /**
@@ -185,7 +186,7 @@ function originOf({ id, identity, req, route }: RequestContext): { origin?: Orig
 async function reauthenticate(request: RequestContext, parts: StepParts): Promise<void> {
   const askedMsAgo = parts.clock.monotonicMs() - request.identifiedMs;
   if (request.route.access === 'operator' || askedMsAgo <= INTERNAL_LIMITS.keyCacheMaxAgeMs) return;
-  await identify(request, parts);
+  await (request.route.access === 'link' ? identifyLink : identify)(request, parts);
   requireScopes(request);
 }
 

@@ -23,6 +23,7 @@ import { AccountLookup } from './account-lookup.ts';
 import { ACCOUNTS_SCHEMA, accountTable } from './account-table.ts';
 import { ALIASES_SCHEMA, aliasTable } from './alias-table.ts';
 import { ANCHORS_SCHEMA, AnchorTables } from './anchor-tables.ts';
+import { AUDIT_LINKS_SCHEMA, auditLinkTable } from './audit-link-table.ts';
 import { AUDIT_SCHEMA, auditTable } from './audit-table.ts';
 import { COLLECTIONS_SCHEMA, collectionTable } from './collection-table.ts';
 import { CONTRADICTIONS_SCHEMA, contradictionTable } from './contradiction-table.ts';
@@ -52,13 +53,17 @@ const JUDGED_IN_LOG = [
   'aliases',
   'anchoring_instances',
   'audit',
+  'audit_links',
   'collections',
   'collection_tags',
   'entries',
   'keys',
 ];
 
-/** Shared by all look-ups of an API key: the client, not yet authenticated, chooses the hash. */
+/**
+ * Shared by all look-ups of an API key or an audit link: the client, not yet authenticated,
+ * chooses the hash.
+ */
 const KEY_LOOKUPS = 'key look-ups';
 
 type Post = (message: FromThread, buffers?: ArrayBuffer[]) => void;
@@ -148,7 +153,7 @@ export class Session {
     const log = this.#open({
       path,
       schema,
-      later: `${ALIASES_SCHEMA};${TAGS_SCHEMA};${AUDIT_SCHEMA}`,
+      later: `${ALIASES_SCHEMA};${TAGS_SCHEMA};${AUDIT_SCHEMA};${AUDIT_LINKS_SCHEMA}`,
       judged: JUDGED_IN_LOG,
       pageBytes,
       made,
@@ -170,6 +175,7 @@ export class Session {
       anchors: new AnchorTables(log.database),
       contradictions: contradictionTable(log.database),
       audit: auditTable(log.database),
+      auditLinks: auditLinkTable(log.database),
       owners: ownerTable(log.database),
       traces: traceTable(log.database, LOG_TRACES),
     });
@@ -203,7 +209,7 @@ export class Session {
    * argument, and a collection whose account is unknown, stands for itself.
    */
   #accountOf(table: TableName, operation: string, owner: unknown): string {
-    if (table === 'keys' && operation === 'findByHash') return KEY_LOOKUPS;
+    if (operation === 'findByHash') return KEY_LOOKUPS;
     const id = String(owner);
     if (!TABLES_BY_COLLECTION.has(table)) return id;
     const collectionId = id.includes('.') ? parseShardKey(id).collectionId : id;

@@ -6,6 +6,7 @@ export const LOG_TRACES = [
   'collections',
   'collection_tags',
   'aliases',
+  'audit_links',
   'usage_months',
   'query_blocks',
   'query_batches',

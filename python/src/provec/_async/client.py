@@ -269,6 +269,20 @@ class AsyncProvec(_AsyncConnected):
         }
         return cast(api.CreateKeyResult, await self._transport.send("createKey", body=body))["key"]
 
+    async def get_audit(
+        self, token: str, *, limit: int = 100, cursor: str | None = None
+    ) -> api.AuditView:
+        """Returns what an audit link shows. The link may be of any account.
+
+        Args:
+            token: Token of the link.
+            limit: Maximum number of roots in `history`.
+            cursor: `nextCursor` of a `history`, to get the page after it.
+        """
+        query = given(limit=limit, cursor=cursor)
+        answer = await self._transport.send("getAudit", {"token": token}, query=query)
+        return cast(api.AuditView, answer)
+
     async def revoke_key(self, id: str) -> None:
         """Revokes the key with this id."""
         await self._transport.send("revokeKey", {"id": id})

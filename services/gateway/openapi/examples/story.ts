@@ -1,6 +1,7 @@
 import { ACCOUNTS } from './accounts.ts';
 import { ALIASES } from './aliases.ts';
 import { AUDIT, OPERATOR_AUDIT } from './audit.ts';
+import { AUDIT_LINKS } from './audit-links.ts';
 import { CLUSTER } from './cluster.ts';
 import { COLLECTIONS_CREATED, COLLECTIONS_MANAGED } from './collections.ts';
 import type { Example } from './example.ts';
@@ -18,6 +19,7 @@ export const STORY: readonly Example[] = [
   ...RECORDS_FOUND,
   ...ALIASES,
   ...RECORDS_PROVED,
+  ...AUDIT_LINKS,
   ...RECORDS_DELETED,
   ...COLLECTIONS_MANAGED,
   ...REFUSED,

@@ -116,6 +116,10 @@ describe('a service that is not Provec and answers {}', () => {
       for await (const _ of await notes.export());
     },
     listAnchors: () => notes.listAnchors().all(),
+    createAuditLink: () => notes.createAuditLink(),
+    listAuditLinks: () => notes.listAuditLinks(),
+    revokeAuditLink: () => notes.revokeAuditLink('l'),
+    getAudit: () => provec.getAudit('t'),
     getAlias: () => provec.getAlias('a'),
     putAlias: () => provec.putAlias('a', 'notes'),
     deleteAlias: () => provec.deleteAlias('a'),
