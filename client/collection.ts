@@ -33,6 +33,11 @@ export class Collection<M extends object = AnyMetadata> {
     return collection;
   }
 
+  /** Returns how much memory and disk each shard takes. Opens no shard. */
+  memory(options?: RequestOptions): Promise<Api.GetMemoryResult> {
+    return this.#send('getMemory', {}, options);
+  }
+
   /** Changes deletion protection or tags. */
   async configure(body: Api.ChangeCollection, options?: RequestOptions): Promise<Api.CollectionDetail> {
     const { collection } = await this.#send('updateCollection', { body }, options);

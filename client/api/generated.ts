@@ -675,6 +675,40 @@ export interface AuditView {
   };
 }
 
+export interface ShardMemory {
+  /** Index of the shard. */
+  shard: number;
+  /** `closed`: not in memory until it is next used. `unreachable`: its node does not answer. */
+  state: 'open' | 'closed' | 'unreachable';
+  /**
+   * Memory that the shard takes. Null unless it is open, as are all others but `checkpointBytes`.
+   */
+  bytes: number | null;
+  /** Memory by part, in bytes; the sum is `bytes`. Null unless the shard is open. */
+  parts: {
+    /** Exact float32 vectors. */
+    vectors: number;
+    /** Ids and metadata. */
+    records: number;
+    /** Search index; an estimate. */
+    index: number;
+    /** Columns that filters use, and the order of ids. */
+    filters: number;
+    /** Merkle map, and recent heads. */
+    merkleMap: number;
+    /** Bookkeeping of slots, and what running requests keep. */
+    slots: number;
+  };
+  /** Records in memory. */
+  records: number | null;
+  /** Records that the index does not cover yet; each search scans them. */
+  unindexed: number | null;
+  /** Log after the newest checkpoint, which the next opening replays. */
+  logBytes: number | null;
+  /** Checkpoints on disk. */
+  checkpointBytes: number;
+}
+
 export interface Usage {
   /** UTC month. */
   month: string;
@@ -1158,6 +1192,12 @@ export interface ListAnchorsResult {
   nextCursor: string | null;
 }
 
+export interface GetMemoryResult {
+  /** Memory of the open shards. */
+  bytes: number;
+  shards: Array<ShardMemory>;
+}
+
 export type ListAuditLinksResult = { links: Array<AuditLink> };
 
 export type CreateAuditLinkResult = { link: NewAuditLink };
@@ -1423,6 +1463,8 @@ export interface Operations {
   exportRecords: { path: { name: CollectionName }; result: ExportLine };
   /** List the confirmed roots of a collection, newest first */
   listAnchors: { path: { name: CollectionName }; query: ListAnchorsParams; result: ListAnchorsResult };
+  /** Show how much memory and disk each shard of a collection takes */
+  getMemory: { path: { name: CollectionName }; result: GetMemoryResult };
   /** Show what an audit link shows: roots, anchors and counts */
   getAudit: {
     path: {
@@ -1596,6 +1638,7 @@ export const ROUTES = {
   getVerification: { method: 'GET', path: '/collections/{name}/verifications/{id}' },
   exportRecords: { method: 'GET', path: '/collections/{name}/export' },
   listAnchors: { method: 'GET', path: '/collections/{name}/anchors' },
+  getMemory: { method: 'GET', path: '/collections/{name}/memory' },
   getAudit: { method: 'GET', path: '/audit-links/{token}' },
   listAuditLinks: { method: 'GET', path: '/collections/{name}/audit-links' },
   createAuditLink: { method: 'POST', path: '/collections/{name}/audit-links' },

@@ -4,6 +4,7 @@ import type { RecordBatch } from '../../lib/records/batch.ts';
 import type { Metric, Quantization } from '../../lib/records/metric.ts';
 import type { AbsentField } from '../../lib/shard/field-report.ts';
 import type { FetchedRecord, ListedRecord, ShardMatch } from '../../lib/shard/match.ts';
+import type { MemoryParts } from '../../lib/shard/memory.ts';
 import type { CollectionRow } from '../../store/catalog.ts';
 import type { Place } from '../requests/place.ts';
 import type { DecodedRequest, RequestName } from '../requests/requests.ts';
@@ -193,6 +194,26 @@ export interface AnchorsPage {
   nextCursor: string | null;
 }
 
+/** What a shard takes. All but `checkpointBytes` are null unless it is open. */
+export interface ShardMemoryView {
+  shard: number;
+  /** `unreachable`: its node does not answer. */
+  state: 'open' | 'closed' | 'unreachable';
+  bytes: number | null;
+  parts: MemoryParts | null;
+  records: number | null;
+  unindexed: number | null;
+  logBytes: number | null;
+  /** Stored checkpoints, in bytes. */
+  checkpointBytes: number;
+}
+
+export interface CollectionMemory {
+  /** Sum over the open shards. */
+  bytes: number;
+  shards: ShardMemoryView[];
+}
+
 /** Times are ISO 8601 UTC. */
 export interface AuditLinkView {
   id: string;
@@ -313,6 +334,8 @@ export interface CollectionsActions {
   'collections.whenReady': { params: NamedCollection & { shards: number[] }; result: null };
   'collections.proof': { params: NamedCollection & { id: string; namespace?: string }; result: RecordProof };
   'collections.anchors': { params: NamedCollection & { limit?: number; cursor?: string }; result: AnchorsPage };
+  /** Returns what each shard takes. Opens no shard. */
+  'collections.memory': { params: NamedCollection; result: CollectionMemory };
   /** Throws AUDIT_LINK_LIMIT_REACHED. Only this result has the token. */
   'collections.createAuditLink': {
     params: NamedCollection & { label?: string | null; expiresAt?: string | null };

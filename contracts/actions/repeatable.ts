@@ -37,6 +37,7 @@ const REPEATABLE: readonly ActionName[] = [
   'collections.whenReady',
   'collections.proof',
   'collections.anchors',
+  'collections.memory',
   'collections.auditLinks',
   'collections.auditLinkHolder',
   'collections.auditView',

@@ -164,6 +164,7 @@ def test_proofs(provec: Provec, service: Service) -> None:
     begun = notes.start_verification()
     until(lambda: notes.get_verification(begun["id"])["state"] == "done")
     assert next(iter(notes.list_anchors(limit=1)))["merkleRoot"] == proof["merkleRoot"]
+    assert notes.memory()["shards"][0]["state"] == "open"
     link = notes.create_audit_link(label="auditors", expires_at="2099-01-01T00:00:00Z")
     audit = provec.get_audit(link["token"], limit=1)
     assert (audit["label"], audit["merkleRoot"]) == ("auditors", proof["merkleRoot"])

@@ -59,6 +59,7 @@ CALLS: dict[str, Callable[[], object]] = {
     "getVerification": lambda: notes.get_verification("v"),
     "exportRecords": lambda: list(notes.export()),
     "listAnchors": lambda: list(notes.list_anchors()),
+    "getMemory": lambda: notes.memory(),
     "createAuditLink": lambda: notes.create_audit_link(),
     "listAuditLinks": lambda: notes.list_audit_links(),
     "revokeAuditLink": lambda: notes.revoke_audit_link("l"),

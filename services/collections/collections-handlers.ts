@@ -23,6 +23,7 @@ import { collectionsPage } from './lifecycle/collections-page.ts';
 import { Removal } from './lifecycle/removal.ts';
 import { ShardCallPace } from './paced-caller.ts';
 import { beginExport, continueExport, keepExport, leaveExport } from './reads/collection-export.ts';
+import { collectionMemory } from './reads/collection-memory.ts';
 import { proveRecord } from './reads/collection-proof.ts';
 import { queryCollection, withQueryQuota } from './reads/collection-query.ts';
 import {
@@ -156,6 +157,12 @@ export class CollectionsHandlers {
     anchors: (ctx) => {
       const { limits } = this.#runtime.config;
       return this.#catalog.use(ctx.params, (row) => anchorsPage(ctx, row.id, ctx.params, limits));
+    },
+    memory: (ctx) => {
+      const caller = abortingWith(ctx, ctx.options);
+      return this.#catalog.use(ctx.params, (row) =>
+        collectionMemory(this.#pace.of(caller, row), this.#runtime.store.checkpoints, row),
+      );
     },
     createAuditLink: ({ params }) => this.#catalog.use(params, (row) => this.#auditLinks.create(row, params)),
     auditLinks: ({ params }) => this.#catalog.use(params, async (row) => ({ links: await this.#auditLinks.list(row) })),

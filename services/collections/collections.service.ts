@@ -28,6 +28,7 @@ const CHECKS = {
   get: NAMED,
   remove: NAMED,
   anchors: NAMED,
+  memory: NAMED,
   createAuditLink: { ...NAMED, label: NULLABLE_TEXT, expiresAt: NULLABLE_TEXT },
   auditLinks: NAMED,
   revokeAuditLink: { ...NAMED, id: 'string' },

@@ -245,6 +245,12 @@ const COLLECTION_ROUTES = [
   }),
 ];
 
+const MEMORY = route('GET', '/collections/{name}/memory', 'collections.memory', 'read', {
+  needsCollection: true,
+  width: headsWidth,
+  params: collectionParams,
+});
+
 const AUDIT_LINK_ROUTES = [
   route('GET', '/audit-links/{token}', 'collections.auditView', 'link', {
     width: headsWidth,
@@ -312,6 +318,13 @@ const ACCOUNT_ROUTES = [
  * operator token is configured.
  */
 export function routesOf(withOperator: boolean): readonly Route[] {
-  const routes = [...VECTOR_ROUTES, ...COLLECTION_ROUTES, ...AUDIT_LINK_ROUTES, ...ALIAS_ROUTES, ...ACCOUNT_ROUTES];
+  const routes = [
+    ...VECTOR_ROUTES,
+    ...COLLECTION_ROUTES,
+    MEMORY,
+    ...AUDIT_LINK_ROUTES,
+    ...ALIAS_ROUTES,
+    ...ACCOUNT_ROUTES,
+  ];
   return withOperator ? [...routes, ...OPERATOR_ROUTES] : routes;
 }

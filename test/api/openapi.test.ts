@@ -31,6 +31,7 @@ const ROUTES = [
   'GET /api/v1/collections/{name}/verifications/{id}',
   'GET /api/v1/collections/{name}/proof',
   'GET /api/v1/collections/{name}/anchors',
+  'GET /api/v1/collections/{name}/memory',
   'GET /api/v1/collections/{name}/audit-links',
   'POST /api/v1/collections/{name}/audit-links',
   'DELETE /api/v1/collections/{name}/audit-links/{id}',
@@ -361,6 +362,7 @@ describe('its claims hold', () => {
     await call(`GET ${one}/proof`, 200, { ...some, search: '?id=%F0%9F%A7%AD' });
     await call(`GET ${one}/proof`, 400, some);
     await call(`GET ${one}/anchors`, 200, { ...some, search: '?limit=1' });
+    await call(`GET ${one}/memory`, 200, some);
     const linked = await call(`POST ${one}/audit-links`, 201, some, { label: 'x', expiresAt: null });
     const { link } = linked as { link: Json };
     await call(`POST ${one}/audit-links`, 400, some, { expiresAt: 'soon' });

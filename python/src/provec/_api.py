@@ -523,6 +523,56 @@ class AuditView(TypedDict):
     history: AuditViewHistory
 
 
+class ShardMemoryParts(TypedDict):
+    #: Exact float32 vectors.
+    vectors: int
+    #: Ids and metadata.
+    records: int
+    #: Search index; an estimate.
+    index: int
+    #: Columns that filters use, and the order of ids.
+    filters: int
+    #: Merkle map, and recent heads.
+    merkleMap: int
+    #: Bookkeeping of slots, and what running requests keep.
+    slots: int
+
+
+class ShardMemoryParts(TypedDict):
+    #: Exact float32 vectors.
+    vectors: int
+    #: Ids and metadata.
+    records: int
+    #: Search index; an estimate.
+    index: int
+    #: Columns that filters use, and the order of ids.
+    filters: int
+    #: Merkle map, and recent heads.
+    merkleMap: int
+    #: Bookkeeping of slots, and what running requests keep.
+    slots: int
+
+
+class ShardMemory(TypedDict):
+    #: Index of the shard.
+    shard: int
+    #: `closed`: not in memory until it is next used. `unreachable`: its node does not answer.
+    state: Literal["open", "closed", "unreachable"]
+    #: Memory that the shard takes. Null unless it is open, as are all others but
+    #: `checkpointBytes`.
+    bytes: int | None
+    #: Memory by part, in bytes; the sum is `bytes`. Null unless the shard is open.
+    parts: ShardMemoryParts | ShardMemoryParts
+    #: Records in memory.
+    records: int | None
+    #: Records that the index does not cover yet; each search scans them.
+    unindexed: int | None
+    #: Log after the newest checkpoint, which the next opening replays.
+    logBytes: int | None
+    #: Checkpoints on disk.
+    checkpointBytes: int
+
+
 class UsageUsage(TypedDict):
     #: Records upserted this month.
     write_count: int
@@ -1073,6 +1123,12 @@ class ListAnchorsResult(_ListAnchorsResult, total=False):
     faults: list[AnchorFault]
 
 
+class GetMemoryResult(TypedDict):
+    #: Memory of the open shards.
+    bytes: int
+    shards: list[ShardMemory]
+
+
 class ListAuditLinksResult(TypedDict):
     links: list[AuditLink]
 
@@ -1273,6 +1329,7 @@ ROUTES = {
     "getVerification": ("GET", "/collections/{name}/verifications/{id}"),
     "exportRecords": ("GET", "/collections/{name}/export"),
     "listAnchors": ("GET", "/collections/{name}/anchors"),
+    "getMemory": ("GET", "/collections/{name}/memory"),
     "getAudit": ("GET", "/audit-links/{token}"),
     "listAuditLinks": ("GET", "/collections/{name}/audit-links"),
     "createAuditLink": ("POST", "/collections/{name}/audit-links"),

@@ -253,6 +253,23 @@ SHAPES: dict[str, Any] = {
             "nextCursor": "string | null"
         }
     },
+    "ShardMemory": {
+        "shard": "integer",
+        "state": "string",
+        "bytes": "integer | null",
+        "parts": {
+            "vectors": "integer",
+            "records": "integer",
+            "index": "integer",
+            "filters": "integer",
+            "merkleMap": "integer",
+            "slots": "integer"
+        },
+        "records": "integer | null",
+        "unindexed": "integer | null",
+        "logBytes": "integer | null",
+        "checkpointBytes": "integer"
+    },
     "Usage": {
         "month": "string",
         "plan": "string",
@@ -619,6 +636,12 @@ ANSWERS: dict[str, Any] = {
         ],
         "dropped": "integer",
         "nextCursor": "string | null"
+    },
+    "getMemory": {
+        "bytes": "integer",
+        "shards": [
+            "#ShardMemory"
+        ]
     },
     "getAudit": "#AuditView",
     "listAuditLinks": {

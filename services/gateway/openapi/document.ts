@@ -10,6 +10,7 @@ import { AUDIT_DESCRIPTIONS, AUDIT_SCHEMAS, OPERATOR_AUDIT_DESCRIPTIONS } from '
 import { AUDIT_LINK_DESCRIPTIONS, AUDIT_LINK_SCHEMAS } from './audit-links.ts';
 import { COLLECTION_DESCRIPTIONS, collectionSchemas } from './collections.ts';
 import { withExamples } from './examples/attached.ts';
+import { MEMORY_DESCRIPTIONS, MEMORY_SCHEMAS } from './memory.ts';
 import { errorResponses, HEADER_COMPONENTS, operationOf, requestSchemas, TAGS } from './operation.ts';
 import { OPERATOR_DESCRIPTIONS, OPERATOR_SCHEMAS } from './operator.ts';
 import {
@@ -26,6 +27,7 @@ const DESCRIPTIONS = {
   ...COLLECTION_DESCRIPTIONS,
   ...ANCHOR_DESCRIPTIONS,
   ...AUDIT_LINK_DESCRIPTIONS,
+  ...MEMORY_DESCRIPTIONS,
   ...ACCOUNT_DESCRIPTIONS,
   ...AUDIT_DESCRIPTIONS,
 };
@@ -160,6 +162,7 @@ export function openApiDocument(config: Pick<Config, 'limits' | 'adminToken'>): 
         ...collectionSchemas(limits),
         ...ANCHOR_SCHEMAS,
         ...AUDIT_LINK_SCHEMAS,
+        ...MEMORY_SCHEMAS,
         ...ACCOUNT_SCHEMAS,
         ...AUDIT_SCHEMAS,
         ...(adminToken === null ? {} : OPERATOR_SCHEMAS),

@@ -234,7 +234,8 @@ function tagOf({ access, action, path }: Route): Tag {
   if (access === 'operator') return 'Operator';
   if (PROVING.includes(action)) return 'Verification';
   const [, area = '', target, what] = path.split('/');
-  const tag = target === '{name}' && what !== undefined ? 'Records' : AREAS[area];
+  const isOfRecords = target === '{name}' && what !== undefined && what !== 'memory';
+  const tag = isOfRecords ? 'Records' : AREAS[area];
   if (tag === undefined) throw new Error(`no tag for ${path}`);
   return tag;
 }

@@ -124,6 +124,7 @@ test('proves a record against the ledger, and verifies the collection', async ()
   const { id } = await notes.startVerification();
   await until('it is done', async () => (await notes.getVerification(id)).state === 'done');
   const anchors = await notes.listAnchors({ limit: 2 }).all();
+  expect(await notes.memory()).toMatchObject({ shards: [{ state: 'open' }] });
   const link = await notes.createAuditLink({ label: 'auditors', expiresAt: '2099-01-01T00:00:00Z' });
   const { history } = await provec.getAudit(link.token, { limit: 1 });
   expect(history.anchors).toEqual(anchors.slice(0, 1));

@@ -391,6 +391,10 @@ class AsyncCollection:
         )
         return cast(api.ImportRecordsResult, answer)
 
+    async def memory(self) -> api.GetMemoryResult:
+        """Returns how much memory and disk each shard takes. Opens no shard."""
+        return cast(api.GetMemoryResult, await self._send("getMemory"))
+
     async def verify(self) -> api.VerifyResult:
         """Recomputes the root from the stored records and compares it with the ledger."""
         return cast(api.VerifyResult, await self._send("verifyCollection"))

@@ -392,6 +392,10 @@ class Collection:
         )
         return cast(api.ImportRecordsResult, answer)
 
+    def memory(self) -> api.GetMemoryResult:
+        """Returns how much memory and disk each shard takes. Opens no shard."""
+        return cast(api.GetMemoryResult, self._send("getMemory"))
+
     def verify(self) -> api.VerifyResult:
         """Recomputes the root from the stored records and compares it with the ledger."""
         return cast(api.VerifyResult, self._send("verifyCollection"))

@@ -5,6 +5,7 @@ import { AUDIT_LINKS } from './audit-links.ts';
 import { CLUSTER } from './cluster.ts';
 import { COLLECTIONS_CREATED, COLLECTIONS_MANAGED } from './collections.ts';
 import type { Example } from './example.ts';
+import { MEMORY } from './memory.ts';
 import { OPERATOR_ACCOUNTS } from './operator-accounts.ts';
 import { PAGES } from './pages.ts';
 import { RECORDS_PROVED } from './proofs.ts';
@@ -20,6 +21,7 @@ export const STORY: readonly Example[] = [
   ...ALIASES,
   ...RECORDS_PROVED,
   ...AUDIT_LINKS,
+  ...MEMORY,
   ...RECORDS_DELETED,
   ...COLLECTIONS_MANAGED,
   ...REFUSED,

@@ -116,6 +116,7 @@ describe('a service that is not Provec and answers {}', () => {
       for await (const _ of await notes.export());
     },
     listAnchors: () => notes.listAnchors().all(),
+    getMemory: () => notes.memory(),
     createAuditLink: () => notes.createAuditLink(),
     listAuditLinks: () => notes.listAuditLinks(),
     revokeAuditLink: () => notes.revokeAuditLink('l'),
