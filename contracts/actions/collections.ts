@@ -194,13 +194,13 @@ export interface AnchorsPage {
   nextCursor: string | null;
 }
 
-/** What a shard takes. All but `checkpointBytes` are null unless it is open. */
+/** What a shard takes. All but `checkpointBytes` are null or absent unless it is open. */
 export interface ShardMemoryView {
   shard: number;
   /** `unreachable`: its node does not answer. */
   state: 'open' | 'closed' | 'unreachable';
   bytes: number | null;
-  parts: MemoryParts | null;
+  parts?: MemoryParts;
   records: number | null;
   unindexed: number | null;
   logBytes: number | null;

@@ -52,7 +52,7 @@ test('a closed shard says so and stays closed', async () => {
   await create('unused', 4);
   for (let turn = 0; turn < 2; turn++) {
     const { status, body } = await memory('unused');
-    const nothing = { bytes: null, parts: null, records: null, unindexed: null, logBytes: null, checkpointBytes: 0 };
+    const nothing = { bytes: null, records: null, unindexed: null, logBytes: null, checkpointBytes: 0 };
     const shards = [0, 1, 2, 3].map((shard) => ({ shard, state: 'closed', ...nothing }));
     expect({ status, body }).toEqual({ status: 200, body: { bytes: 0, shards } });
   }

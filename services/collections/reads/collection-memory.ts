@@ -30,7 +30,7 @@ export async function collectionMemory(
       shard: shard.index,
       state,
       bytes,
-      parts: memory?.parts ?? null,
+      ...(memory && { parts: memory.parts }),
       records: memory?.records ?? null,
       unindexed: memory?.unindexed ?? null,
       logBytes: memory?.logBytes ?? null,

@@ -455,7 +455,7 @@ class AsyncCollection:
         answer = await self._send("createAuditLink", body=body)
         return cast(api.CreateAuditLinkResult, answer)["link"]
 
-    async def list_audit_links(self) -> list[api.AuditLink]:
+    async def list_audit_links(self) -> Sequence[api.AuditLink]:
         """Lists the audit links, newest first, without their tokens."""
         return cast(api.ListAuditLinksResult, await self._send("listAuditLinks"))["links"]
 

@@ -456,7 +456,7 @@ class Collection:
         answer = self._send("createAuditLink", body=body)
         return cast(api.CreateAuditLinkResult, answer)["link"]
 
-    def list_audit_links(self) -> list[api.AuditLink]:
+    def list_audit_links(self) -> Sequence[api.AuditLink]:
         """Lists the audit links, newest first, without their tokens."""
         return cast(api.ListAuditLinksResult, self._send("listAuditLinks"))["links"]
 
