@@ -91,6 +91,12 @@ export class Provec {
     return this.#transport.send('getUsage', {}, options);
   }
 
+  /** Returns the usage of each of the last days, oldest first. */
+  async getDailyUsage(query: Api.GetDailyUsageParams = {}, options: RequestOptions = {}): Promise<Api.UsageDay[]> {
+    const { days } = await this.#transport.send('getDailyUsage', { query }, options);
+    return days;
+  }
+
   /** Lists the keys without their secrets. */
   listKeys(query: Api.ListKeysParams = {}, options: RequestOptions = {}): Listing<Api.ListKeysResult, Api.ApiKey> {
     return new Listing(

@@ -85,7 +85,7 @@ export const SHARED_READS = {
   log: ['read', 'head', 'heads', 'firstSeq'],
   owners: ['get', 'list'],
   records: ['appliedSeq'],
-  usage: ['read', 'readQueries', 'readHolds'],
+  usage: ['read', 'readDays', 'readQueries', 'readHolds'],
 } as const;
 
 export const STORE_ERROR_KINDS = ['capacity', 'unavailable', 'unknown', 'damaged', 'changed', 'closed'] as const;

@@ -681,11 +681,12 @@ export interface ShardMemory {
   /** `closed`: not in memory until it is next used. `unreachable`: its node does not answer. */
   state: 'open' | 'closed' | 'unreachable';
   /**
-   * Memory that the shard takes. Null unless it is open, as are all others but `checkpointBytes`.
+   * Memory that the shard takes. Null unless it is open, like `records`, `unindexed` and
+   * `logBytes`.
    */
   bytes: number | null;
-  /** Memory by part, in bytes; the sum is `bytes`. Null unless the shard is open. */
-  parts: {
+  /** Memory by part, in bytes; the sum is `bytes`. Absent unless the shard is open. */
+  parts?: {
     /** Exact float32 vectors. */
     vectors: number;
     /** Ids and metadata. */
@@ -747,6 +748,15 @@ export interface Usage {
   resets_at: string;
   /** Plans and prices. */
   pricing_url: string;
+}
+
+export interface UsageDay {
+  /** UTC day. */
+  day: string;
+  /** Records upserted that day. */
+  write_count: number;
+  /** Queries and facets counted that day. */
+  query_count: number;
 }
 
 export interface ApiKey {
@@ -1212,6 +1222,8 @@ export interface ListAliasesResult {
   nextCursor?: string;
 }
 
+export type GetDailyUsageResult = { days: Array<UsageDay> };
+
 export interface ListKeysResult {
   keys: Array<ApiKey>;
   /** Cursor of the next page; absent on the last page. */
@@ -1367,6 +1379,11 @@ export type ListAllCollectionsParams = ListAnchorsParams;
 
 export type ListBackupsParams = ListAnchorsParams;
 
+export interface GetDailyUsageParams {
+  /** Number of days, today included. Default: `30`. */
+  days?: number;
+}
+
 export interface ListAccountsParams {
   /** Maximum number of items on the page. Default: `1000`. */
   limit?: number;
@@ -1497,6 +1514,8 @@ export interface Operations {
   listAliases: { query: ListAliasesParams; result: ListAliasesResult };
   /** This month's usage and the plan's limits */
   getUsage: { result: Usage };
+  /** Usage of each of the last days, oldest first */
+  getDailyUsage: { query: GetDailyUsageParams; result: GetDailyUsageResult };
   /** List keys, newest first, without their secrets */
   listKeys: { query: ListKeysParams; result: ListKeysResult };
   /** Create a key; only this response contains its secret */
@@ -1648,6 +1667,7 @@ export const ROUTES = {
   deleteAlias: { method: 'DELETE', path: '/aliases/{alias}' },
   listAliases: { method: 'GET', path: '/aliases' },
   getUsage: { method: 'GET', path: '/usage' },
+  getDailyUsage: { method: 'GET', path: '/usage/daily' },
   listKeys: { method: 'GET', path: '/keys' },
   createKey: { method: 'POST', path: '/keys' },
   listAuditEntries: { method: 'GET', path: '/audit' },

@@ -167,7 +167,7 @@ export const SHAPES: Readonly<Record<string, Shape>> = {
     shard: 'integer',
     state: 'string',
     bytes: 'integer | null',
-    parts: {
+    'parts?': {
       vectors: 'integer',
       records: 'integer',
       index: 'integer',
@@ -201,6 +201,7 @@ export const SHAPES: Readonly<Record<string, Shape>> = {
     resets_at: 'string',
     pricing_url: 'string',
   },
+  UsageDay: { day: 'string', write_count: 'integer', query_count: 'integer' },
   ApiKey: {
     id: 'string',
     name: 'string',
@@ -406,6 +407,7 @@ export const ANSWERS: { readonly [K in keyof Operations]: Shape } = {
   deleteAlias: { deleted: 'boolean' },
   listAliases: { aliases: ['#Alias'], 'nextCursor?': 'string' },
   getUsage: '#Usage',
+  getDailyUsage: { days: ['#UsageDay'] },
   listKeys: { keys: ['#ApiKey'], 'nextCursor?': 'string' },
   createKey: { key: '#NewApiKey' },
   listAuditEntries: '#AuditEntries',

@@ -46,6 +46,7 @@ const REPEATABLE: readonly ActionName[] = [
   'keys.plan',
   'keys.accountsPage',
   'metering.usage',
+  'metering.usageDays',
   'metering.takeQuery',
   'metering.reserveWrite',
   'metering.renew',

@@ -246,6 +246,7 @@ def test_keys_and_usage(provec: Provec, service: Service) -> None:
     revoked = [entry.get("target") for entry in provec.list_audit_entries(limit=3)]
     assert key["id"] in revoked
     assert provec.get_usage()["usage"]["collection_count"] >= 1
+    assert len(provec.get_daily_usage(days=2)) == 2
 
 
 def test_operator(operator: ProvecOperator, service: Service) -> None:

@@ -69,6 +69,7 @@ CALLS: dict[str, Callable[[], object]] = {
     "deleteAlias": lambda: provec.delete_alias("a"),
     "listAliases": lambda: list(provec.list_aliases()),
     "getUsage": lambda: provec.get_usage(),
+    "getDailyUsage": lambda: provec.get_daily_usage(),
     "listKeys": lambda: list(provec.list_keys()),
     "listAuditEntries": lambda: list(provec.list_audit_entries()),
     "createKey": lambda: provec.create_key("k"),

@@ -14,7 +14,7 @@ import {
   scanWidth,
   updateWidth,
 } from './overload/queues.ts';
-import { auditPageOf, fullPageOf, limitedPageOf } from './page-query.ts';
+import { auditPageOf, daysOf, fullPageOf, limitedPageOf } from './page-query.ts';
 import { updateForKey } from './record-update.ts';
 import { facetsJson, recordsJson, resultJson, resultsJson, vectorsJson } from './responses/json-pieces.ts';
 import {
@@ -291,6 +291,10 @@ const ALIAS_ROUTES = [
 
 const ACCOUNT_ROUTES = [
   route('GET', '/usage', 'metering.usage', 'read', { params: ({ accountId }) => ({ accountId }) }),
+  route('GET', '/usage/daily', 'metering.usageDays', 'read', {
+    query: ['days'],
+    params: ({ accountId, query }) => ({ accountId, days: daysOf(query) }),
+  }),
   route('GET', '/keys', 'keys.page', 'manage', {
     width: () => LIST_WIDTH,
     query: ['limit', 'cursor'],

@@ -39,6 +39,7 @@ const ROUTES = [
   'GET /api/v1/collections/{name}/export',
   'POST /api/v1/collections/{name}/import',
   'GET /api/v1/usage',
+  'GET /api/v1/usage/daily',
   'GET /api/v1/keys',
   'GET /api/v1/audit',
   'POST /api/v1/keys',
@@ -389,6 +390,8 @@ describe('its claims hold', () => {
     await call(`DELETE ${one}`, 200, some);
     await call(`DELETE ${one}`, 404, some);
     await call(`GET ${V1}/usage`, 200);
+    await call(`GET ${V1}/usage/daily`, 200, { search: '?days=2' });
+    await call(`GET ${V1}/usage/daily`, 400, { search: '?days=0' });
     await call(`GET ${V1}/usage`, 401, { token: 'pv_live_nobody' });
     const request = { name: 'k', scopes: ['read'], expires_at: '2099-01-01T00:00:00Z' };
     const { key } = (await call(`POST ${V1}/keys`, 201, {}, request)) as { key: Json };

@@ -538,31 +538,14 @@ class ShardMemoryParts(TypedDict):
     slots: int
 
 
-class ShardMemoryParts(TypedDict):
-    #: Exact float32 vectors.
-    vectors: int
-    #: Ids and metadata.
-    records: int
-    #: Search index; an estimate.
-    index: int
-    #: Columns that filters use, and the order of ids.
-    filters: int
-    #: Merkle map, and recent heads.
-    merkleMap: int
-    #: Bookkeeping of slots, and what running requests keep.
-    slots: int
-
-
-class ShardMemory(TypedDict):
+class _ShardMemory(TypedDict):
     #: Index of the shard.
     shard: int
     #: `closed`: not in memory until it is next used. `unreachable`: its node does not answer.
     state: Literal["open", "closed", "unreachable"]
-    #: Memory that the shard takes. Null unless it is open, as are all others but
-    #: `checkpointBytes`.
+    #: Memory that the shard takes. Null unless it is open, like `records`, `unindexed` and
+    #: `logBytes`.
     bytes: int | None
-    #: Memory by part, in bytes; the sum is `bytes`. Null unless the shard is open.
-    parts: ShardMemoryParts | ShardMemoryParts
     #: Records in memory.
     records: int | None
     #: Records that the index does not cover yet; each search scans them.
@@ -571,6 +554,11 @@ class ShardMemory(TypedDict):
     logBytes: int | None
     #: Checkpoints on disk.
     checkpointBytes: int
+
+
+class ShardMemory(_ShardMemory, total=False):
+    #: Memory by part, in bytes; the sum is `bytes`. Absent unless the shard is open.
+    parts: ShardMemoryParts
 
 
 class UsageUsage(TypedDict):
@@ -613,6 +601,15 @@ class Usage(TypedDict):
     resets_at: str
     #: Plans and prices.
     pricing_url: str
+
+
+class UsageDay(TypedDict):
+    #: UTC day.
+    day: str
+    #: Records upserted that day.
+    write_count: int
+    #: Queries and facets counted that day.
+    query_count: int
 
 
 class ApiKey(TypedDict):
@@ -1154,6 +1151,10 @@ class ListAliasesResult(_ListAliasesResult, total=False):
     nextCursor: str
 
 
+class GetDailyUsageResult(TypedDict):
+    days: list[UsageDay]
+
+
 class _ListKeysResult(TypedDict):
     keys: list[ApiKey]
 
@@ -1339,6 +1340,7 @@ ROUTES = {
     "deleteAlias": ("DELETE", "/aliases/{alias}"),
     "listAliases": ("GET", "/aliases"),
     "getUsage": ("GET", "/usage"),
+    "getDailyUsage": ("GET", "/usage/daily"),
     "listKeys": ("GET", "/keys"),
     "createKey": ("POST", "/keys"),
     "listAuditEntries": ("GET", "/audit"),
@@ -1405,6 +1407,7 @@ DEFAULTS: Mapping[str, Mapping[str, Any]] = {
     "listAnchors": {"limit": 100},
     "getAudit": {"limit": 100},
     "listAliases": {"limit": 1000},
+    "getDailyUsage": {"days": 30},
     "listKeys": {"limit": 1000},
     "createKey": {"scopes": ["read","write","manage"]},
     "listAuditEntries": {"limit": 100},

@@ -257,7 +257,7 @@ SHAPES: dict[str, Any] = {
         "shard": "integer",
         "state": "string",
         "bytes": "integer | null",
-        "parts": {
+        "parts?": {
             "vectors": "integer",
             "records": "integer",
             "index": "integer",
@@ -290,6 +290,11 @@ SHAPES: dict[str, Any] = {
         "query_count_uncertainty": "integer",
         "resets_at": "string",
         "pricing_url": "string"
+    },
+    "UsageDay": {
+        "day": "string",
+        "write_count": "integer",
+        "query_count": "integer"
     },
     "ApiKey": {
         "id": "string",
@@ -667,6 +672,11 @@ ANSWERS: dict[str, Any] = {
         "nextCursor?": "string"
     },
     "getUsage": "#Usage",
+    "getDailyUsage": {
+        "days": [
+            "#UsageDay"
+        ]
+    },
     "listKeys": {
         "keys": [
             "#ApiKey"

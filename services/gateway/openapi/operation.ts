@@ -6,6 +6,8 @@ import { CURSOR_MAX_CHARS } from '../../../contracts/requests/page-cursor.ts';
 import { type RequestName, requestsOf } from '../../../contracts/requests/requests.ts';
 import { ERROR_TABLE, type ErrorCode } from '../../../lib/errors.ts';
 import type { Limits } from '../../../lib/limits.ts';
+import { KEPT_DAYS } from '../../../store/usage.ts';
+import { USAGE_DAYS_DEFAULT } from '../page-query.ts';
 import { NDJSON_TYPE } from '../responses/sender.ts';
 import type { Route } from '../route.ts';
 import { withExamples } from './examples/attached.ts';
@@ -167,6 +169,10 @@ function parametersOf(route: Route, limits: Limits): object[] {
     cursor: {
       description: '`nextCursor` of the previous page.',
       schema: { type: 'string', minLength: 1, maxLength: CURSOR_CHARS[route.action] ?? CURSOR_MAX_CHARS },
+    },
+    days: {
+      description: 'Number of days, today included.',
+      schema: { type: 'integer', minimum: 1, maximum: KEPT_DAYS, default: USAGE_DAYS_DEFAULT },
     },
     usage: {
       description: 'Whether to add the usage of each account.',

@@ -193,6 +193,7 @@ test('keys and usage', async () => {
     const refusal = await reader.getUsage().catch((error: unknown) => error);
     return (refusal as Error).name === 'UnauthenticatedError';
   });
+  expect(await provec.getDailyUsage({ days: 2 })).toHaveLength(2);
   expect(await provec.getUsage()).toMatchObject({ plan: 'enterprise', usage: { collection_count: 2 } });
 });
 

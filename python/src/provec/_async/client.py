@@ -227,6 +227,15 @@ class AsyncProvec(_AsyncConnected):
         """Returns this month's usage and the plan's limits."""
         return cast(api.Usage, await self._transport.send("getUsage"))
 
+    async def get_daily_usage(self, *, days: int = 30) -> list[api.UsageDay]:
+        """Returns the usage of each of the last days, oldest first.
+
+        Args:
+            days: Number of days, today included.
+        """
+        answer = await self._transport.send("getDailyUsage", query=given(days=days))
+        return cast(api.GetDailyUsageResult, answer)["days"]
+
     def list_keys(
         self, *, limit: int = 1000, cursor: str | None = None
     ) -> AsyncListing[api.ListKeysResult, api.ApiKey]:

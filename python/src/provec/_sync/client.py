@@ -228,6 +228,15 @@ class Provec(_Connected):
         """Returns this month's usage and the plan's limits."""
         return cast(api.Usage, self._transport.send("getUsage"))
 
+    def get_daily_usage(self, *, days: int = 30) -> list[api.UsageDay]:
+        """Returns the usage of each of the last days, oldest first.
+
+        Args:
+            days: Number of days, today included.
+        """
+        answer = self._transport.send("getDailyUsage", query=given(days=days))
+        return cast(api.GetDailyUsageResult, answer)["days"]
+
     def list_keys(
         self, *, limit: int = 1000, cursor: str | None = None
     ) -> Listing[api.ListKeysResult, api.ApiKey]:

@@ -128,6 +128,7 @@ describe('a service that is not Provec and answers {}', () => {
     getUsage: () => provec.getUsage(),
     listKeys: () => provec.listKeys().all(),
     listAuditEntries: () => provec.listAuditEntries().all(),
+    getDailyUsage: () => provec.getDailyUsage(),
     createKey: () => provec.createKey({ name: 'k' }),
     revokeKey: () => provec.revokeKey('k'),
     createAccount: () => operator.createAccount({ name: 'a', plan: 'free' }),
