@@ -40,6 +40,7 @@ const COMMANDS: Readonly<Record<string, () => Promise<Command>>> = {
   prove: async () => (await import('./commands/prove.ts')).proveCommand(),
   watch: async () => (await import('./commands/watch.ts')).watchCommand(),
   history: async () => (await import('./commands/history.ts')).historyCommand(),
+  'audit-links': async () => (await import('./commands/audit-links.ts')).auditLinksCommand(),
   keys: async () => (await import('./commands/keys.ts')).keysCommand(),
   audit: async () => (await import('./commands/audit.ts')).auditCommand(),
   usage: async () => (await import('./commands/usage.ts')).usageCommand(),

@@ -33,6 +33,11 @@ export class Collection<M extends object = AnyMetadata> {
     return collection;
   }
 
+  /** Returns how much memory and disk each shard takes. Opens no shard. */
+  memory(options?: RequestOptions): Promise<Api.GetMemoryResult> {
+    return this.#send('getMemory', {}, options);
+  }
+
   /** Changes deletion protection or tags. */
   async configure(body: Api.ChangeCollection, options?: RequestOptions): Promise<Api.CollectionDetail> {
     const { collection } = await this.#send('updateCollection', { body }, options);
@@ -179,6 +184,23 @@ export class Collection<M extends object = AnyMetadata> {
       (page) => this.#send('listAnchors', { query: page }, options),
       ({ anchors }) => anchors,
     );
+  }
+
+  /** Creates a link that shows the roots to anyone who has it. Only this answer has its token. */
+  async createAuditLink(body: Api.CreateAuditLink = {}, options?: RequestOptions): Promise<Api.NewAuditLink> {
+    const { link } = await this.#send('createAuditLink', { body }, options);
+    return link;
+  }
+
+  /** Lists the audit links, newest first, without their tokens. */
+  async listAuditLinks(options?: RequestOptions): Promise<Api.AuditLink[]> {
+    const { links } = await this.#send('listAuditLinks', {}, options);
+    return links;
+  }
+
+  /** Revokes the audit link with this id. */
+  async revokeAuditLink(id: string, options: RequestOptions = {}): Promise<void> {
+    await this.#transport.send('revokeAuditLink', { path: { name: this.name, id } }, options);
   }
 
   #send<K extends CollectionOperation>(

@@ -91,6 +91,12 @@ export class Provec {
     return this.#transport.send('getUsage', {}, options);
   }
 
+  /** Returns the usage of each of the last days, oldest first. */
+  async getDailyUsage(query: Api.GetDailyUsageParams = {}, options: RequestOptions = {}): Promise<Api.UsageDay[]> {
+    const { days } = await this.#transport.send('getDailyUsage', { query }, options);
+    return days;
+  }
+
   /** Lists the keys without their secrets. */
   listKeys(query: Api.ListKeysParams = {}, options: RequestOptions = {}): Listing<Api.ListKeysResult, Api.ApiKey> {
     return new Listing(
@@ -116,6 +122,13 @@ export class Provec {
       (page) => this.#transport.send('listAuditEntries', { query: page }, options),
       ({ entries }) => entries,
     );
+  }
+
+  /**
+   * Returns what an audit link shows, with a page of the history. The link may be of any account.
+   */
+  getAudit(token: string, query: Api.GetAuditParams = {}, options: RequestOptions = {}): Promise<Api.AuditView> {
+    return this.#transport.send('getAudit', { path: { token }, query }, options);
   }
 
   /** Revokes the key with this id. */

@@ -31,6 +31,10 @@ export const ERROR_TABLE = {
     status: 404,
     when: 'The collection has no verification with that id: it ended more than an hour ago or made way for later ones, or the node that ran it stopped. Start another one.',
   },
+  AUDIT_LINK_NOT_FOUND: {
+    status: 404,
+    when: 'There is no such audit link: it never existed, was revoked or has expired, or its collection was deleted.',
+  },
   KEY_NOT_FOUND: { status: 404, when: 'The account has no key with that id.' },
   ACCOUNT_NOT_FOUND: { status: 404, when: 'No account has that id (operator routes only).' },
   PLAN_NOT_FOUND: { status: 404, when: 'The operator stored no plan of that name (operator routes only).' },
@@ -54,6 +58,7 @@ export const ERROR_TABLE = {
   ALIAS_LIMIT_REACHED: { status: 409, when: 'The account has the maximum number of aliases.' },
   PLAN_IN_USE: { status: 409, when: 'The plan cannot be deleted because an account has it (operator routes only).' },
   PLANS_LIMIT_REACHED: { status: 409, when: 'The store has the maximum number of plans (operator routes only).' },
+  AUDIT_LINK_LIMIT_REACHED: { status: 409, when: 'The collection has the maximum number of audit links.' },
   LAST_KEY: { status: 409, when: "The account's last key with the manage scope cannot be revoked." },
   BODY_TOO_LARGE: { status: 413, when: 'The body is larger than the limit.' },
   UNSUPPORTED_MEDIA_TYPE: {
@@ -139,6 +144,7 @@ const NOT_FOUND = {
   NAMESPACE_NOT_FOUND: 'There is no record in that namespace.',
   ALIAS_NOT_FOUND: 'There is no alias with that name.',
   VERIFICATION_NOT_FOUND: 'There is no verification with that id any more; start another one.',
+  AUDIT_LINK_NOT_FOUND: 'There is no such audit link.',
   KEY_NOT_FOUND: 'There is no key with that id.',
   ACCOUNT_NOT_FOUND: 'There is no account with that id.',
   PLAN_NOT_FOUND: 'The operator stored no plan of that name.',

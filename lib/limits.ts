@@ -40,6 +40,9 @@ export const LIMITS = Object.freeze({
   anchorsPageMax: 1_000,
   anchorsPageDefault: 100,
   keyNameMaxChars: 64,
+  /** Audit links per collection. */
+  auditLinksMax: 100,
+  auditLinkLabelMaxChars: 64,
   accountNameMaxChars: 64,
 });
 
@@ -80,6 +83,9 @@ export const INTERNAL_LIMITS = Object.freeze({
   otherPermits: 96,
   /** Requests per second with the operator's token, on each gateway. */
   operatorRequestsPerSecond: 200,
+  /** Requests per second with audit links: from one address, and with one link, on each gateway. */
+  auditAddressRequestsPerSecond: 20,
+  auditLinkRequestsPerSecond: 50,
   /** Permits per account for deletes and operator requests. */
   perAccountPermits: 64,
   /** Room for the largest answer (topK 10,000, values of 8,192 dimensions: 313 MiB) and others. */

@@ -132,7 +132,7 @@ export const VARIABLES = {
     env: 'PROVEC_TRUSTED_PROXIES',
     default: 'none',
     meaning:
-      "Comma-separated addresses or networks, such as `127.0.0.1,10.0.0.0/8`, of the proxies whose `X-Forwarded-For` names the client in the audit trail; any other sender's is ignored.",
+      "Comma-separated addresses or networks, such as `127.0.0.1,10.0.0.0/8`, of the proxies whose `X-Forwarded-For` names the client, for the audit trail and the limit of audit links; any other sender's is ignored.",
     read: (raw) => networksSetting(raw),
   },
   dataDir: {

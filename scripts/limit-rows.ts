@@ -40,6 +40,8 @@ const MEANINGS: Readonly<Record<LimitName, string>> = {
   anchorsPageMax: 'Anchors on a page.',
   anchorsPageDefault: 'Anchors on a page unless the request names a number.',
   keyNameMaxChars: 'Characters of the name of a key.',
+  auditLinksMax: 'Audit links of a collection.',
+  auditLinkLabelMaxChars: 'Characters of the label of an audit link.',
   accountNameMaxChars: 'Characters of the name of an account.',
 };
 

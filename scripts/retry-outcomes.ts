@@ -15,6 +15,8 @@ export const RETRY_OUTCOMES: Readonly<Record<string, { answer: string; isHarmles
   putAlias: { answer: 'the same answer, with status 200 if the first one was 201', isHarmless: true },
   deleteAlias: { answer: '404 `ALIAS_NOT_FOUND`', isHarmless: false },
   beginVerification: { answer: 'the same one while it runs, else another', isHarmless: true },
+  createAuditLink: { answer: 'another link; revoke the one whose token was lost', isHarmless: false },
+  revokeAuditLink: { answer: '404 `AUDIT_LINK_NOT_FOUND`', isHarmless: false },
   createKey: { answer: 'another key; revoke the one whose secret was lost', isHarmless: false },
   revokeKey: { answer: '404 `KEY_NOT_FOUND`', isHarmless: false },
   createAccount: {

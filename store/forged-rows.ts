@@ -13,7 +13,10 @@ export class ForgedRows {
     this.#log = log;
   }
 
-  report(kind: 'account' | 'alias' | 'anchor' | 'API key' | 'audit entry' | 'collection' | 'plan', id: unknown): void {
+  report(
+    kind: 'account' | 'alias' | 'anchor' | 'API key' | 'audit entry' | 'audit link' | 'collection' | 'plan',
+    id: unknown,
+  ): void {
     const row = `${kind} ${String(id).slice(0, 64)}`;
     if (this.#told.has(row)) return;
     this.#told.set(row, true);

@@ -10,6 +10,8 @@ export interface Tally {
   accountId: AccountId;
   /** `YYYY-MM`, UTC, at commit time. */
   month: string;
+  /** `YYYY-MM-DD`, the UTC day of that time; absent in entries of earlier versions. Not sealed. */
+  day?: string;
   /** Records upserted. */
   writes: number;
   /** Change of the number of stored vectors; may be negative. */

@@ -12,6 +12,7 @@ import type { CollectionId } from '../lib/ids.ts';
 import type { AliasStore } from './aliases.ts';
 import type { AnchorStore } from './anchors.ts';
 import type { AuditStore } from './audit.ts';
+import type { AuditLinkStore } from './audit-links.ts';
 import type { Catalog } from './catalog.ts';
 import type { CheckpointStore } from './checkpoints.ts';
 import type { ContradictionStore } from './contradictions.ts';
@@ -36,6 +37,7 @@ export interface Store {
   readonly anchors: AnchorStore;
   readonly contradictions: ContradictionStore;
   readonly audit: AuditStore;
+  readonly auditLinks: AuditLinkStore;
   readonly owners: OwnerStore;
   readonly leases: LeaseStore;
   /**
@@ -49,8 +51,8 @@ export interface Store {
   diskBytes(): Promise<number | null>;
   /**
    * Removes everything a collection owned except anchors: log, heads, owners, records, checkpoints,
-   * contradictions. Subtracts its vectors from the account's stored-vector count exactly once.
-   * Idempotent, also after a crash. The anchoring service removes the anchors.
+   * contradictions, audit links. Subtracts its vectors from the account's stored-vector count
+   * exactly once. Idempotent, also after a crash. The anchoring service removes the anchors.
    */
   dropCollectionData(collectionId: CollectionId): Promise<void>;
   /**
@@ -69,6 +71,7 @@ export const SHARED_READS = {
   aliases: ['find', 'page'],
   anchors: ['get', 'getMany', 'history', 'instances'],
   audit: ['last', 'page'],
+  auditLinks: ['findByHash', 'list'],
   catalog: [
     'findCollection',
     'getCollection',
@@ -86,7 +89,7 @@ export const SHARED_READS = {
   owners: ['get', 'list'],
   plans: ['find', 'list'],
   records: ['appliedSeq'],
-  usage: ['read', 'readQueries', 'readHolds'],
+  usage: ['read', 'readDays', 'readQueries', 'readHolds'],
 } as const;
 
 export const STORE_ERROR_KINDS = ['capacity', 'unavailable', 'unknown', 'damaged', 'changed', 'closed'] as const;

@@ -48,6 +48,10 @@ export function isPossibleRow(stored: StoredRow): boolean {
       const areScopes = Array.isArray(scopes) && scopes.every((scope) => SCOPES.includes(scope));
       return isText(id, accountId, name, hash, prefix, createdAt, expiresAt ?? '') && areScopes;
     }
+    case 'audit link': {
+      const { id, accountId, collectionId, hash, label, createdAt, expiresAt } = stored.row;
+      return isText(id, accountId, collectionId, hash, label ?? '', createdAt, expiresAt ?? '');
+    }
     // Nothing else vouches for either.
     case 'audit entry':
     case 'checkpoint':

@@ -10,6 +10,7 @@ import { type MacPayload, Seals } from '../lib/secret/seals.ts';
 import type { ShardKey } from '../lib/shard/key.ts';
 import type { AliasRow } from './aliases.ts';
 import type { AuditRow } from './audit.ts';
+import type { AuditLinkRow } from './audit-links.ts';
 import type { AccountRow, AccountState, CollectionRow } from './catalog.ts';
 import { payloadOfAuditRow } from './chained-audit.ts';
 import { type CheckpointFile, type CheckpointInfo, payloadOfCheckpoint } from './checkpoints.ts';
@@ -19,6 +20,7 @@ import type { PlanRow } from './plans.ts';
 import type { Store } from './port.ts';
 import type { Sealed } from './sealed.ts';
 import { payloadOfAlias } from './sealed-aliases.ts';
+import { payloadOfAuditLink } from './sealed-audit-links.ts';
 import { type CollectionState, payloadOfAccount, payloadOfCollection } from './sealed-catalog.ts';
 import { payloadOfKey } from './sealed-keys.ts';
 import { payloadOfPlan } from './sealed-plans.ts';
@@ -39,6 +41,7 @@ export type StoredRow = { isInPlace: boolean } & (
   | { kind: 'plan'; row: Sealed<PlanRow> }
   | { kind: 'API key'; row: Sealed<KeyRow> }
   | { kind: 'audit entry'; row: Sealed<AuditRow> }
+  | { kind: 'audit link'; row: Sealed<AuditLinkRow> }
   | { kind: 'checkpoint'; row: Sealed<CheckpointRow> }
 );
 
@@ -110,13 +113,15 @@ function currentOf(keys: StoreKeys): StoreKeys {
 
 function sealsOf({ catalog, apiKeys, audit, checkpoints }: StoreKeys): StoreSeals {
   const ofCatalog = new Seals(catalog);
+  const ofKeys = new Seals(apiKeys);
   return {
     account: ofCatalog,
     alias: ofCatalog,
     collection: ofCatalog,
     plan: ofCatalog,
-    'API key': new Seals(apiKeys),
+    'API key': ofKeys,
     'audit entry': new Seals(audit),
+    'audit link': ofKeys,
     checkpoint: new Seals(checkpoints),
   };
 }
@@ -135,6 +140,8 @@ function payloadOfRow(stored: StoredRow): MacPayload {
       return payloadOfKey(stored.row);
     case 'audit entry':
       return payloadOfAuditRow(stored.row);
+    case 'audit link':
+      return payloadOfAuditLink(stored.row);
     case 'checkpoint':
       return payloadOfCheckpoint(stored.row.shard, stored.row, stored.row.files);
   }

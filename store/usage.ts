@@ -10,6 +10,16 @@ export interface UsageRow {
   vectors: number;
 }
 
+/** Days of which the store keeps counts of an account. */
+export const KEPT_DAYS = 400;
+
+/** What an account used on one UTC day, `YYYY-MM-DD`. */
+export interface UsageDay {
+  day: string;
+  writes: number;
+  queries: number;
+}
+
 /**
  * Queries that one instance reserved in advance. The store learns how many of them were used when
  * the instance closes the block.
@@ -77,9 +87,14 @@ export interface UsageStore {
   /**
    * Closes a block and subtracts its unused part; the total never falls below 0. A negative `used`
    * subtracts more than the block. Only the first call counts; returns false if the block was not
-   * open.
+   * open. `day`: day for which the used part counts.
    */
-  closeBlock(accountId: AccountId, month: string, id: string, used: number): Promise<boolean>;
+  closeBlock(accountId: AccountId, month: string, id: string, used: number, day?: string): Promise<boolean>;
+  /**
+   * Returns the days from `from` to `through` on which something was counted, oldest first. Writes
+   * are those of every committed entry that names a day, queries those of closed blocks.
+   */
+  readDays(accountId: AccountId, from: string, through: string): Promise<UsageDay[]>;
   readHolds(accountId: AccountId): Promise<AccountWriteHolds>;
   /**
    * Compare-and-set: writes if the stored revision is `next.revision - 1`; otherwise changes

@@ -17,6 +17,7 @@ export interface ErrorBody {
     | 'NAMESPACE_NOT_FOUND'
     | 'ALIAS_NOT_FOUND'
     | 'VERIFICATION_NOT_FOUND'
+    | 'AUDIT_LINK_NOT_FOUND'
     | 'KEY_NOT_FOUND'
     | 'ACCOUNT_NOT_FOUND'
     | 'PLAN_NOT_FOUND'
@@ -31,6 +32,7 @@ export interface ErrorBody {
     | 'ALIAS_LIMIT_REACHED'
     | 'PLAN_IN_USE'
     | 'PLANS_LIMIT_REACHED'
+    | 'AUDIT_LINK_LIMIT_REACHED'
     | 'LAST_KEY'
     | 'BODY_TOO_LARGE'
     | 'UNSUPPORTED_MEDIA_TYPE'
@@ -244,6 +246,13 @@ export type ChangeCollection = AtLeastOne<
   },
   'deletionProtection' | 'tags'
 >;
+
+export interface CreateAuditLink {
+  /** Shown to everyone who has the link. */
+  label?: string;
+  /** Null or absent: never. */
+  expiresAt?: string | null;
+}
 
 export type PutAlias = { collection: CollectionName };
 
@@ -615,6 +624,112 @@ export interface AnchorFault {
   fault: string;
 }
 
+export interface AuditLink {
+  /** UUID. */
+  id: string;
+  /** Shown to everyone who has the link. */
+  label: string | null;
+  /** ISO 8601 UTC. */
+  createdAt: string;
+  /** ISO 8601 UTC. Null: never. */
+  expiresAt: string | null;
+}
+
+export interface NewAuditLink extends AuditLink {
+  /** The secret of the link, for `GET /audit-links/{token}`. Shown only this once. */
+  token: string;
+}
+
+export interface AuditView {
+  /** UUID. The address on the ledger follows from it and the authority. */
+  collectionId: string;
+  /** Shown to everyone who has the link. */
+  label: string | null;
+  /** ISO 8601 UTC. Null: never. */
+  expiresAt: string | null;
+  /** Root over all records: 64 hex digits. */
+  merkleRoot: string;
+  /** Version of the root. */
+  version: number;
+  /** Stored records. */
+  vectorCount: number;
+  anchor: {
+    /**
+     * `none` on plans without anchoring, and before the first write. `halted`: the stored data or
+     * the ledger contradicts what Provec recorded (see verify); Provec anchors nothing until the
+     * operator decides.
+     */
+    status: 'confirmed' | 'pending' | 'none' | 'halted';
+    /** Version of the newest confirmed root. */
+    version: number | null;
+    /** Root over all records: 64 hex digits. */
+    merkleRoot: string | null;
+    /** Transaction that anchored it. */
+    ledgerTx: string | null;
+    /** The collection's account on the ledger. */
+    ledgerAddress: string | null;
+    /**
+     * Link to that transaction in an explorer. Null if no explorer can open it, as with the
+     * embedded ledger.
+     */
+    ledgerExplorerUrl: string | null;
+    /** ISO 8601 UTC. */
+    confirmedAt: string | null;
+  };
+  ledger: {
+    /** Address of the program on the ledger. */
+    program: string;
+    /** Address that signs the anchors. Null while the ledger is off. */
+    authority: string | null;
+    /** Name of the ledger. */
+    cluster: string;
+  };
+  history: {
+    anchors: Array<Anchor>;
+    /** Entries that someone changed or removed in the store; absent if there are none. */
+    faults?: Array<AnchorFault>;
+    /** Anchors, older than all others, that are no longer kept. */
+    dropped: number;
+    /** Null on the last page. */
+    nextCursor: string | null;
+  };
+}
+
+export interface ShardMemory {
+  /** Index of the shard. */
+  shard: number;
+  /** `closed`: not in memory until it is next used. `unreachable`: its node does not answer. */
+  state: 'open' | 'closed' | 'unreachable';
+  /**
+   * Memory that the shard takes. Null unless it is open, like `records`, `unindexed` and
+   * `logBytes`.
+   */
+  bytes: number | null;
+  /** Memory by part, in bytes; the sum is `bytes`. Absent unless the shard is open. */
+  parts?: {
+    /** Exact float32 vectors. */
+    vectors: number;
+    /** Ids and metadata. */
+    records: number;
+    /** Search index; an estimate. */
+    index: number;
+    /** Columns that filters use, and the order of ids. */
+    filters: number;
+    /** Merkle map, and recent heads. */
+    merkleMap: number;
+    /** Bookkeeping of slots, and what running requests keep. */
+    slots: number;
+  };
+  /** Records in memory. */
+  records: number | null;
+  /** Records that the index does not cover yet; each search scans them. */
+  unindexed: number | null;
+  /** Log after the newest checkpoint, which the next opening replays. */
+  logBytes: number | null;
+  /** Checkpoints on disk. */
+  checkpointBytes: number;
+}
+
 export interface Usage {
   /** UTC month. */
   month: string;
@@ -653,6 +768,15 @@ export interface Usage {
   resets_at: string;
   /** Plans and prices. */
   pricing_url: string;
+}
+
+export interface UsageDay {
+  /** UTC day. */
+  day: string;
+  /** Records upserted that day. */
+  write_count: number;
+  /** Queries and facets counted that day. */
+  query_count: number;
 }
 
 export interface ApiKey {
@@ -1125,6 +1249,18 @@ export interface ListAnchorsResult {
   nextCursor: string | null;
 }
 
+export interface GetMemoryResult {
+  /** Memory of the open shards. */
+  bytes: number;
+  shards: Array<ShardMemory>;
+}
+
+export type ListAuditLinksResult = { links: Array<AuditLink> };
+
+export type CreateAuditLinkResult = { link: NewAuditLink };
+
+export type RevokeAuditLinkResult = { revoked: true };
+
 export type DeleteAliasResult = { deleted: true };
 
 export interface ListAliasesResult {
@@ -1132,6 +1268,8 @@ export interface ListAliasesResult {
   /** Cursor of the next page; absent on the last page. */
   nextCursor?: string;
 }
+
+export type GetDailyUsageResult = { days: Array<UsageDay> };
 
 export interface ListKeysResult {
   keys: Array<ApiKey>;
@@ -1297,6 +1435,8 @@ export interface ListAnchorsParams {
   cursor?: string;
 }
 
+export type GetAuditParams = ListAnchorsParams;
+
 export type ListAuditEntriesParams = ListAnchorsParams;
 
 export type ListAllCollectionsParams = ListAnchorsParams;
@@ -1304,6 +1444,11 @@ export type ListAllCollectionsParams = ListAnchorsParams;
 export type ListAllVerificationsParams = ListAnchorsParams;
 
 export type ListBackupsParams = ListAnchorsParams;
+
+export interface GetDailyUsageParams {
+  /** Number of days, today included. Default: `30`. */
+  days?: number;
+}
 
 export interface ListAccountsParams {
   /** Maximum number of items on the page. Default: `1000`. */
@@ -1401,6 +1546,30 @@ export interface Operations {
   exportRecords: { path: { name: CollectionName }; result: ExportLine };
   /** List the confirmed roots of a collection, newest first */
   listAnchors: { path: { name: CollectionName }; query: ListAnchorsParams; result: ListAnchorsResult };
+  /** Show how much memory and disk each shard of a collection takes */
+  getMemory: { path: { name: CollectionName }; result: GetMemoryResult };
+  /** Show what an audit link shows: roots, anchors and counts */
+  getAudit: {
+    path: {
+      /** Token of the audit link. */
+      token: string;
+    };
+    query: GetAuditParams;
+    result: AuditView;
+  };
+  /** List the audit links of a collection, newest first, without their tokens */
+  listAuditLinks: { path: { name: CollectionName }; result: ListAuditLinksResult };
+  /** Create a link that shows the roots of a collection to anyone */
+  createAuditLink: { path: { name: CollectionName }; body: CreateAuditLink; result: CreateAuditLinkResult };
+  /** Revoke an audit link */
+  revokeAuditLink: {
+    path: {
+      name: CollectionName;
+      /** Id as returned by lists. */
+      id: string;
+    };
+    result: RevokeAuditLinkResult;
+  };
   /** Get the collection that an alias points to */
   getAlias: { path: { alias: CollectionName }; result: Alias };
   /** Create an alias of a collection, or switch it to another one */
@@ -1411,6 +1580,8 @@ export interface Operations {
   listAliases: { query: ListAliasesParams; result: ListAliasesResult };
   /** This month's usage and the plan's limits */
   getUsage: { result: Usage };
+  /** Usage of each of the last days, oldest first */
+  getDailyUsage: { query: GetDailyUsageParams; result: GetDailyUsageResult };
   /** List keys, newest first, without their secrets */
   listKeys: { query: ListKeysParams; result: ListKeysResult };
   /** Create a key; only this response contains its secret */
@@ -1571,11 +1742,17 @@ export const ROUTES = {
   getVerification: { method: 'GET', path: '/collections/{name}/verifications/{id}' },
   exportRecords: { method: 'GET', path: '/collections/{name}/export' },
   listAnchors: { method: 'GET', path: '/collections/{name}/anchors' },
+  getMemory: { method: 'GET', path: '/collections/{name}/memory' },
+  getAudit: { method: 'GET', path: '/audit-links/{token}' },
+  listAuditLinks: { method: 'GET', path: '/collections/{name}/audit-links' },
+  createAuditLink: { method: 'POST', path: '/collections/{name}/audit-links' },
+  revokeAuditLink: { method: 'DELETE', path: '/collections/{name}/audit-links/{id}' },
   getAlias: { method: 'GET', path: '/aliases/{alias}' },
   putAlias: { method: 'PUT', path: '/aliases/{alias}' },
   deleteAlias: { method: 'DELETE', path: '/aliases/{alias}' },
   listAliases: { method: 'GET', path: '/aliases' },
   getUsage: { method: 'GET', path: '/usage' },
+  getDailyUsage: { method: 'GET', path: '/usage/daily' },
   listKeys: { method: 'GET', path: '/keys' },
   createKey: { method: 'POST', path: '/keys' },
   listAuditEntries: { method: 'GET', path: '/audit' },
@@ -1614,6 +1791,8 @@ export const ONCE: ReadonlySet<keyof Operations> = new Set([
   'deleteCollection',
   'deleteNamespace',
   'deleteAlias',
+  'createAuditLink',
+  'revokeAuditLink',
   'createKey',
   'revokeKey',
   'createAccount',

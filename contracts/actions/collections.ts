@@ -1,13 +1,15 @@
 import type { AccountId, CollectionId } from '../../lib/ids.ts';
+import type { PlanName } from '../../lib/plans.ts';
 import type { RecordBatch } from '../../lib/records/batch.ts';
 import type { Metric, Quantization } from '../../lib/records/metric.ts';
 import type { AbsentField } from '../../lib/shard/field-report.ts';
 import type { FetchedRecord, ListedRecord, ShardMatch } from '../../lib/shard/match.ts';
+import type { MemoryParts } from '../../lib/shard/memory.ts';
 import type { CollectionRow } from '../../store/catalog.ts';
 import type { Place } from '../requests/place.ts';
 import type { DecodedRequest, RequestName } from '../requests/requests.ts';
 import type { Tags } from '../requests/tags.ts';
-import type { AnchorStatus, HistoryFault } from './anchoring.ts';
+import type { AnchorStatus, HistoryFault, LedgerInfo } from './anchoring.ts';
 
 /** A collection as clients see it (snake_case as in the spec). */
 export interface CollectionView {
@@ -192,6 +194,56 @@ export interface AnchorsPage {
   nextCursor: string | null;
 }
 
+/** What a shard takes. All but `checkpointBytes` are null or absent unless it is open. */
+export interface ShardMemoryView {
+  shard: number;
+  /** `unreachable`: its node does not answer. */
+  state: 'open' | 'closed' | 'unreachable';
+  bytes: number | null;
+  parts?: MemoryParts;
+  records: number | null;
+  unindexed: number | null;
+  logBytes: number | null;
+  /** Stored checkpoints, in bytes. */
+  checkpointBytes: number;
+}
+
+export interface CollectionMemory {
+  /** Sum over the open shards. */
+  bytes: number;
+  shards: ShardMemoryView[];
+}
+
+/** Times are ISO 8601 UTC. */
+export interface AuditLinkView {
+  id: string;
+  label: string | null;
+  createdAt: string;
+  expiresAt: string | null;
+}
+
+export interface NewAuditLink extends AuditLinkView {
+  token: string;
+}
+
+/** Whose link a token is. */
+export interface AuditLinkHolder {
+  /** Id of the link. */
+  id: string;
+  accountId: AccountId;
+  plan: PlanName;
+}
+
+/** What an audit link shows: roots, anchors and counts, no data. */
+export interface AuditView extends Pick<CollectionDetail, 'merkleRoot' | 'version' | 'anchor'> {
+  collectionId: string;
+  label: string | null;
+  expiresAt: string | null;
+  vectorCount: number;
+  ledger: Pick<LedgerInfo, 'program' | 'authority' | 'cluster'>;
+  history: AnchorsPage;
+}
+
 export interface NamedCollection {
   accountId: AccountId;
   /** Name of the collection or an alias. Looked up unless one of the following is set. */
@@ -282,6 +334,18 @@ export interface CollectionsActions {
   'collections.whenReady': { params: NamedCollection & { shards: number[] }; result: null };
   'collections.proof': { params: NamedCollection & { id: string; namespace?: string }; result: RecordProof };
   'collections.anchors': { params: NamedCollection & { limit?: number; cursor?: string }; result: AnchorsPage };
+  /** Returns what each shard takes. Opens no shard. */
+  'collections.memory': { params: NamedCollection; result: CollectionMemory };
+  /** Throws AUDIT_LINK_LIMIT_REACHED. Only this result has the token. */
+  'collections.createAuditLink': {
+    params: NamedCollection & { label?: string | null; expiresAt?: string | null };
+    result: NewAuditLink;
+  };
+  'collections.auditLinks': { params: NamedCollection; result: { links: AuditLinkView[] } };
+  /** Throws AUDIT_LINK_NOT_FOUND, as the next two do. */
+  'collections.revokeAuditLink': { params: NamedCollection & { id: string }; result: { revoked: true } };
+  'collections.auditLinkHolder': { params: { token: string }; result: AuditLinkHolder };
+  'collections.auditView': { params: { token: string; limit?: number; cursor?: string }; result: AuditView };
   /** Creates an alias or points it to another collection. Throws as `Aliases.put` does. */
   'collections.putAlias': {
     params: { accountId: AccountId; alias: string; collection: string };

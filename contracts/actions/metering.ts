@@ -57,7 +57,16 @@ export interface RoutedActions {
   'metering.takeQuery': { params: { accountId: AccountId; count?: number }; result: { month: string } };
 }
 
+export interface UsageDayView {
+  /** UTC day, `YYYY-MM-DD`. */
+  day: string;
+  write_count: number;
+  query_count: number;
+}
+
 export interface MeteringActions extends RoutedActions {
+  /** Returns the newest `days` days, oldest first. Throws ACCOUNT_NOT_FOUND. */
+  'metering.usageDays': { params: { accountId: AccountId; days: number }; result: { days: UsageDayView[] } };
   /**
    * Carries out a call forwarded by another instance, whichever instance is responsible. Older
    * versions lack this action, so they are never chosen as responsible.

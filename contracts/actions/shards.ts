@@ -4,6 +4,7 @@ import type { ChangePreview, PreviewOptions, RecordUpdate, ShardChange } from '.
 import type { ShardHead } from '../../lib/shard/head.ts';
 import type { ShardKey } from '../../lib/shard/key.ts';
 import type { AnswerPage, FetchedRecord, PageItem, QueryOptions, ShardMatch } from '../../lib/shard/match.ts';
+import type { ShardMemory } from '../../lib/shard/memory.ts';
 import type { ShardProof } from '../../lib/shard/proof.ts';
 import type { ShardRead } from '../../lib/shard/read.ts';
 import type { RecomputedShard } from '../../lib/shard/recomputed.ts';
@@ -135,6 +136,8 @@ export interface ShardsActions {
   'shards.leave': { params: { shard: ShardSpec; rest: string }; result: null };
   /** Returns the head in memory or, if the shard is closed, in the store. Never opens the shard. */
   'shards.head': { params: { shard: ShardSpec }; result: ShardHead };
+  /** Returns what the shard takes; null if it is closed. Never opens the shard. */
+  'shards.memory': { params: { shard: ShardSpec }; result: ShardMemory | null };
   /** Returns what updates by id would do. */
   'shards.previewUpdates': {
     params: { shard: ShardSpec; updates: RecordUpdate[]; terms: PreviewOptions } & OpenTimeoutOption;

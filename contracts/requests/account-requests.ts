@@ -111,6 +111,10 @@ export const accountRequests = (limits: Limits) => ({
     scopes: optionalField(scopes, [...SCOPES]),
     expires_at: optionalField(expiry, null),
   }),
+  createAuditLink: new RequestKind({
+    label: optionalField(label('Shown to everyone who has the link.', limits.auditLinkLabelMaxChars)),
+    expiresAt: optionalField(expiry, null),
+  }),
   createAccount: new RequestKind({ name: label('For people.', limits.accountNameMaxChars), plan }),
   changePlan: new RequestKind({ plan }),
   putPlan: new RequestKind(planLimits(limits)),

@@ -8,3 +8,15 @@ export function monthEnd(month: string): string {
   const [year, number] = month.split('-').map(Number) as [number, number];
   return new Date(Date.UTC(year, number, 1)).toISOString();
 }
+
+/** Returns the UTC day of an instant as `YYYY-MM-DD`. */
+export function dayOf(epochMs: number): string {
+  return new Date(epochMs).toISOString().slice(0, 10);
+}
+
+/** Returns the day that is `days` before `day` (`YYYY-MM-DD`). */
+export function daysBefore(day: string, days: number): string {
+  const date = new Date(`${day}T00:00:00Z`);
+  date.setUTCDate(date.getUTCDate() - days);
+  return date.toISOString().slice(0, 10);
+}

@@ -163,6 +163,20 @@ export const AUDITED_ACTIONS: { readonly [A in ActionName]?: AuditedAction<A> } 
     target: ({ alias }) => alias,
     before: aliasBefore,
   },
+  'collections.createAuditLink': {
+    name: 'auditLink.create',
+    accountId: account,
+    target: ({ name }) => name,
+    asked: ['label', 'expiresAt'],
+    after: ({ id }) => ({ linkId: id }),
+  },
+  'collections.revokeAuditLink': {
+    name: 'auditLink.revoke',
+    freesSpace: true,
+    accountId: account,
+    target: ({ name }) => name,
+    asked: ['id'],
+  },
   'cluster.move': {
     name: 'shard.move',
     accountId: noAccount,

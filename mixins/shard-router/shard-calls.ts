@@ -26,7 +26,15 @@ const WRITES = new Set(['shards.upsert', 'shards.delete', 'shards.change', 'shar
 const RETRYABLE_CALLS = new Set([
   ...['shards.query', 'shards.queries', 'shards.fetch', 'shards.next', 'shards.leave', 'shards.read'],
   ...['shards.previewUpdates', 'shards.metadataBytes', 'shards.countNew', 'shards.prove'],
-  ...['shards.head', 'shards.headAt', 'shards.recompute', 'shards.extend', 'shards.keep', 'shards.release'],
+  ...[
+    'shards.head',
+    'shards.memory',
+    'shards.headAt',
+    'shards.recompute',
+    'shards.extend',
+    'shards.keep',
+    'shards.release',
+  ],
   'shards.stats',
 ]);
 /** The field with which a call continues an earlier one. */

@@ -164,6 +164,14 @@ def test_proofs(provec: Provec, service: Service) -> None:
     begun = notes.start_verification()
     until(lambda: notes.get_verification(begun["id"])["state"] == "done")
     assert next(iter(notes.list_anchors(limit=1)))["merkleRoot"] == proof["merkleRoot"]
+    assert notes.memory()["shards"][0]["state"] == "open"
+    link = notes.create_audit_link(label="auditors", expires_at="2099-01-01T00:00:00Z")
+    audit = provec.get_audit(link["token"], limit=1)
+    assert (audit["label"], audit["merkleRoot"]) == ("auditors", proof["merkleRoot"])
+    assert [each["id"] for each in notes.list_audit_links()] == [link["id"]]
+    notes.revoke_audit_link(link["id"])
+    with pytest.raises(package.NotFoundError):
+        provec.get_audit(link["token"])
 
 
 def imported(provec: Provec, name: str, source: object) -> str:
@@ -238,6 +246,7 @@ def test_keys_and_usage(provec: Provec, service: Service) -> None:
     revoked = [entry.get("target") for entry in provec.list_audit_entries(limit=3)]
     assert key["id"] in revoked
     assert provec.get_usage()["usage"]["collection_count"] >= 1
+    assert len(provec.get_daily_usage(days=2)) == 2
 
 
 def test_operator(operator: ProvecOperator, service: Service) -> None:
@@ -314,6 +323,7 @@ BODIES = {
     "Update": Collection.update,
     "Delete": Collection.delete,
     "CreateKey": Provec.create_key,
+    "CreateAuditLink": Collection.create_audit_link,
     "PutAlias": Provec.put_alias,
     "CreateAccount": ProvecOperator.create_account,
     "ChangePlan": ProvecOperator.change_plan,

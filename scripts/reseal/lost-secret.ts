@@ -66,9 +66,9 @@ export class LostSecret {
   }
 
   /**
-   * Trusts live accounts and collections, plans, aliases and logs, and API keys if the operator
-   * asked for it. Never trusts a row that marks a collection as dropped or an account as being
-   * deleted: a forged one would get data removed.
+   * Trusts live accounts and collections, plans, aliases and logs, and API keys and audit links if
+   * the operator asked for it. Never trusts a row that marks a collection as dropped or an account
+   * as being deleted: a forged one would get data removed.
    */
   get policy(): TrustPolicy {
     const { keepKeys } = this.#options;
@@ -77,7 +77,7 @@ export class LostSecret {
         ((stored.kind === 'account' || stored.kind === 'collection') && stored.state === 'live') ||
         stored.kind === 'plan' ||
         stored.kind === 'alias' ||
-        (stored.kind === 'API key' && keepKeys),
+        ((stored.kind === 'API key' || stored.kind === 'audit link') && keepKeys),
       log: (collectionId) => this.#found.has(collectionId),
     };
   }
@@ -85,7 +85,7 @@ export class LostSecret {
   /** Kinds that are always refused; refusing them is not a finding. */
   get neverSealed(): Kind[] {
     const always: Kind[] = ['checkpoint', 'audit entry'];
-    return this.#options.keepKeys ? always : [...always, 'API key'];
+    return this.#options.keepKeys ? always : [...always, 'API key', 'audit link'];
   }
 
   /** Plans in the store, for the operator to check. */

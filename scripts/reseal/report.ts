@@ -6,7 +6,17 @@ import type { StoredRow } from '../../store/resealing.ts';
 /** Number of findings of one kind, by state. */
 type Count = Omit<LogFindings, 'refusedSeqs'>;
 
-const KINDS = ['plan', 'account', 'collection', 'alias', 'API key', 'audit entry', 'checkpoint', 'log'] as const;
+const KINDS = [
+  'plan',
+  'account',
+  'collection',
+  'alias',
+  'API key',
+  'audit entry',
+  'audit link',
+  'checkpoint',
+  'log',
+] as const;
 export type Kind = (typeof KINDS)[number];
 const PLURALS = {
   plan: 'plans',
@@ -15,6 +25,7 @@ const PLURALS = {
   alias: 'aliases',
   'API key': 'API keys',
   'audit entry': 'audit entries',
+  'audit link': 'audit links',
   checkpoint: 'checkpoints',
   log: 'log entries and heads',
 };
@@ -115,6 +126,10 @@ export function describeRow(stored: StoredRow): string {
     }
     case 'audit entry':
       return `audit entry ${stored.row.seq} of the trail ${quoteValue(stored.row.trail)}`;
+    case 'audit link': {
+      const { id, accountId, collectionId, label, createdAt } = stored.row;
+      return `audit link ${quoteValue(id)} of account ${quoteValue(accountId)} label ${quoteValue(label)} of collection ${quoteValue(collectionId)} created ${quoteValue(createdAt)}`;
+    }
     case 'checkpoint':
       return `checkpoint of shard ${stored.row.shard} at ${stored.row.seq}`;
   }

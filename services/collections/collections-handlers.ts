@@ -15,12 +15,14 @@ import type { CollectionRow } from '../../store/catalog.ts';
 import { AwaitedShards } from './awaited-shards.ts';
 import { Aliases } from './lifecycle/aliases.ts';
 import { anchorsPage } from './lifecycle/anchors-page.ts';
+import { AuditLinks } from './lifecycle/audit-links.ts';
 import { CollectionCatalog } from './lifecycle/catalog.ts';
 import { collectionDetail, collectionView } from './lifecycle/collection-view.ts';
 import { collectionsPage } from './lifecycle/collections-page.ts';
 import { Removal } from './lifecycle/removal.ts';
 import { ShardCallPace } from './paced-caller.ts';
 import { beginExport, continueExport, keepExport, leaveExport } from './reads/collection-export.ts';
+import { collectionMemory } from './reads/collection-memory.ts';
 import { proveRecord } from './reads/collection-proof.ts';
 import { queryCollection, withQueryQuota } from './reads/collection-query.ts';
 import {
@@ -47,6 +49,7 @@ export class CollectionsHandlers {
   readonly #broker: ServiceBroker;
   readonly #catalog: CollectionCatalog;
   readonly #aliases: Aliases;
+  readonly #auditLinks: AuditLinks;
   readonly #heads: CollectionHeads;
   readonly #writer: CollectionWriter;
   readonly #pace = new ShardCallPace();
@@ -61,6 +64,7 @@ export class CollectionsHandlers {
     this.#catalog = new CollectionCatalog(runtime);
     this.#aliases = new Aliases(runtime, this.#catalog);
     this.#heads = new CollectionHeads(store.log, broker, this.#pace);
+    this.#auditLinks = new AuditLinks(runtime, this.#catalog, this.#heads);
     this.#writer = new CollectionWriter(runtime, this.#heads, broker);
     this.#reader = new ShardReader((error) => log.error({ err: error }, 'excluded a shard from a partial result'));
     this.#removal = new Removal(broker, runtime, (id) => this.#catalog.idle(id));
@@ -153,6 +157,21 @@ export class CollectionsHandlers {
       const { limits } = this.#runtime.config;
       return this.#catalog.use(ctx.params, (row) => anchorsPage(ctx, row.id, ctx.params, limits));
     },
+    memory: (ctx) => {
+      const caller = abortingWith(ctx, ctx.options);
+      return this.#catalog.use(ctx.params, (row) =>
+        collectionMemory(this.#pace.of(caller, row), this.#runtime.store.checkpoints, row),
+      );
+    },
+    createAuditLink: ({ params }) => this.#catalog.use(params, (row) => this.#auditLinks.create(row, params)),
+    auditLinks: ({ params }) => this.#catalog.use(params, async (row) => ({ links: await this.#auditLinks.list(row) })),
+    revokeAuditLink: ({ params }) =>
+      this.#catalog.use(params, async (row) => {
+        await this.#auditLinks.revoke(row, params.id);
+        return { revoked: true } as const;
+      }),
+    auditLinkHolder: (ctx) => this.#auditLinks.holder(ctx, ctx.params.token),
+    auditView: (ctx) => this.#auditLinks.view(ctx, ctx.params.token, ctx.params),
     removeAll: async ({ params }) => {
       const rows = await this.#runtime.store.catalog.listCollections(params.accountId);
       for (const row of rows) await this.#catalog.drop(row, true);

@@ -19,6 +19,7 @@ const PAGE = {
   limit: { type: 'number', integer: true, min: 1, optional: true },
   cursor: { type: 'string', optional: true },
 } as const;
+const NULLABLE_TEXT = { type: 'string', optional: true, nullable: true } as const;
 const CHECKS = {
   create: { ...ACCOUNT, ...BODY_CHECKS.createIndex },
   update: { ...NAMED, ...BODY_CHECKS.changeCollection },
@@ -27,6 +28,12 @@ const CHECKS = {
   get: NAMED,
   remove: NAMED,
   anchors: NAMED,
+  memory: NAMED,
+  createAuditLink: { ...NAMED, label: NULLABLE_TEXT, expiresAt: NULLABLE_TEXT },
+  auditLinks: NAMED,
+  revokeAuditLink: { ...NAMED, id: 'string' },
+  auditLinkHolder: { token: 'string' },
+  auditView: { token: 'string', ...PAGE },
   list: { ...ACCOUNT, ...PAGE, isUncounted: { type: 'boolean', optional: true } },
   upsert: { ...WRITTEN, ...bodied(BODY_CHECKS.upsert) },
   delete: { ...CHANGED, ...bodied(BODY_CHECKS.delete) },

@@ -58,6 +58,8 @@ export default function gateway(runtime: Runtime, options: GatewayOptions = {}):
   const { sender, responder } = door;
   const rateLimit = rateLimitOf(config.rateLimitPerSecond, 'This API key');
   const operatorRateLimit = rateLimitOf(INTERNAL_LIMITS.operatorRequestsPerSecond, "The operator's token");
+  const linkRateLimit = rateLimitOf(INTERNAL_LIMITS.auditLinkRequestsPerSecond, 'Readers of this audit link');
+  const addressRateLimit = rateLimitOf(INTERNAL_LIMITS.auditAddressRequestsPerSecond, 'This address');
   const findPage = webPages({
     readiness: options.readiness ?? (async () => ({ status: 'ready', reasons: [] })),
     isStopping: () => door.isDraining,
@@ -80,6 +82,8 @@ export default function gateway(runtime: Runtime, options: GatewayOptions = {}):
     overload,
     rateLimit,
     operatorRateLimit,
+    linkRateLimit,
+    addressRateLimit,
     bodies,
     sender,
     responder,

@@ -1,7 +1,11 @@
 import { AUDIT_PAGE_MAX } from '../../contracts/actions/audit.ts';
 import { invalidValue } from '../../lib/records/fields.ts';
+import { KEPT_DAYS } from '../../store/usage.ts';
 import { describeParameter } from './query-string.ts';
 import type { RouteInput } from './route.ts';
+
+/** Days that `GET /usage/daily` returns unless the request names a number. */
+export const USAGE_DAYS_DEFAULT = 30;
 
 /**
  * Returns the requested page. Throws INVALID_ARGUMENT unless `limit` is from 1 to `maxItems`; the
@@ -12,6 +16,14 @@ export function limitedPageOf(query: RouteInput['query'], maxItems: number): { l
   const isCount = limit === undefined || (/^\d{1,9}$/.test(limit) && Number(limit) >= 1 && Number(limit) <= maxItems);
   if (!isCount) throw invalidValue('limit', `a whole number from 1 to ${maxItems}`, describeParameter(limit));
   return { ...(limit !== undefined && { limit: Number(limit) }), ...(cursor !== undefined && { cursor }) };
+}
+
+/** Returns the requested number of days. Throws INVALID_ARGUMENT. */
+export function daysOf(query: RouteInput['query']): number {
+  const days = query.get('days');
+  if (days === undefined) return USAGE_DAYS_DEFAULT;
+  if (/^\d{1,9}$/.test(days) && Number(days) >= 1 && Number(days) <= KEPT_DAYS) return Number(days);
+  throw invalidValue('days', `a whole number from 1 to ${KEPT_DAYS}`, describeParameter(days));
 }
 
 /** Like `limitedPageOf`, for lists whose cursor is a position. */

@@ -69,9 +69,10 @@ export async function runPipeline(request: RoutedRequest, parts: StepParts): Pro
   }
 }
 
-/** Counts a request against the limit of its key or the operator's token. Throws RATE_LIMITED. */
-async function limitRate({ identity }: RoutedRequest, { operatorRateLimit, rateLimit }: StepParts): Promise<void> {
-  await (identity === null ? operatorRateLimit('operator') : rateLimit(identity.keyId));
+/** Counts a request against the limit of its key, link or operator's token. Throws RATE_LIMITED. */
+async function limitRate({ identity, route }: RoutedRequest, parts: StepParts): Promise<void> {
+  if (identity === null) await parts.operatorRateLimit('operator');
+  else await (route.access === 'link' ? parts.linkRateLimit : parts.rateLimit)(identity.keyId);
 }
 
 /** Throws the route's 404 for an invalid name or id in the path: the same as for an unknown one. */

@@ -1,8 +1,8 @@
 import { RateLimiterMemory, RateLimiterRes } from 'rate-limiter-flexible';
 import { ProvecError } from '../../lib/errors.ts';
 
-/** Counts one request of an API key, or of the operator. Throws RATE_LIMITED. */
-export type RateLimit = (keyId: string) => Promise<void>;
+/** Counts one request of a key, the operator, an audit link or an address. Throws RATE_LIMITED. */
+export type RateLimit = (id: string) => Promise<void>;
 
 /**
  * Returns a limit on requests per second for each key, counted on this node. 0: no limit. `holder`

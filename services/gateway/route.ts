@@ -58,8 +58,8 @@ export interface Route {
   /** Path below the dialect's base, with parameters in braces. */
   path: string;
   action: ActionName;
-  /** Who may call it: keys with that scope, or only the operator. */
-  access: Scope | 'operator';
+  /** Who may call it: keys with that scope, anyone with an audit link, or only the operator. */
+  access: Scope | 'link' | 'operator';
   body: BodyName | null;
   /** Whether the collection in the path is looked up first. */
   needsCollection: boolean;

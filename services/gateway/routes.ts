@@ -14,7 +14,7 @@ import {
   scanWidth,
   updateWidth,
 } from './overload/queues.ts';
-import { auditPageOf, fullPageOf, limitedPageOf } from './page-query.ts';
+import { auditPageOf, daysOf, fullPageOf, limitedPageOf } from './page-query.ts';
 import { updateForKey } from './record-update.ts';
 import { facetsJson, recordsJson, resultJson, resultsJson, vectorsJson } from './responses/json-pieces.ts';
 import {
@@ -245,6 +245,31 @@ const COLLECTION_ROUTES = [
   }),
 ];
 
+const MEMORY = route('GET', '/collections/{name}/memory', 'collections.memory', 'read', {
+  needsCollection: true,
+  width: headsWidth,
+  params: collectionParams,
+});
+
+const AUDIT_LINK_ROUTES = [
+  route('GET', '/audit-links/{token}', 'collections.auditView', 'link', {
+    width: headsWidth,
+    query: ['limit', 'cursor'],
+    params: ({ target, query, limits }) => ({ token: target, ...limitedPageOf(query, limits.anchorsPageMax) }),
+  }),
+  route('GET', '/collections/{name}/audit-links', 'collections.auditLinks', 'manage', { params: collectionParams }),
+  route('POST', '/collections/{name}/audit-links', 'collections.createAuditLink', 'manage', {
+    body: 'createAuditLink',
+    status: 201,
+    params: (input) => ({ ...collectionParams(input), ...input.body }),
+    answer: (link) => ({ link }),
+  }),
+  route('DELETE', '/collections/{name}/audit-links/{id}', 'collections.revokeAuditLink', 'manage', {
+    queue: 'perAccount',
+    params: (input) => ({ ...collectionParams(input), id: input.item }),
+  }),
+];
+
 const aliased = ({ accountId, target }: RouteInput) => ({ accountId, alias: target });
 
 const ALIAS_ROUTES = [
@@ -266,6 +291,10 @@ const ALIAS_ROUTES = [
 
 const ACCOUNT_ROUTES = [
   route('GET', '/usage', 'metering.usage', 'read', { params: ({ accountId }) => ({ accountId }) }),
+  route('GET', '/usage/daily', 'metering.usageDays', 'read', {
+    query: ['days'],
+    params: ({ accountId, query }) => ({ accountId, days: daysOf(query) }),
+  }),
   route('GET', '/keys', 'keys.page', 'manage', {
     width: () => LIST_WIDTH,
     query: ['limit', 'cursor'],
@@ -293,6 +322,13 @@ const ACCOUNT_ROUTES = [
  * operator token is configured.
  */
 export function routesOf(withOperator: boolean): readonly Route[] {
-  const routes = [...VECTOR_ROUTES, ...COLLECTION_ROUTES, ...ALIAS_ROUTES, ...ACCOUNT_ROUTES];
+  const routes = [
+    ...VECTOR_ROUTES,
+    ...COLLECTION_ROUTES,
+    MEMORY,
+    ...AUDIT_LINK_ROUTES,
+    ...ALIAS_ROUTES,
+    ...ACCOUNT_ROUTES,
+  ];
   return withOperator ? [...routes, ...OPERATOR_ROUTES] : routes;
 }

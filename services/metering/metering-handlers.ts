@@ -6,6 +6,7 @@ import type { MeteringActions, RoutedActions } from '../../contracts/actions/met
 import { planOf } from '../../contracts/actions/principal.ts';
 import type { AccountId } from '../../lib/ids.ts';
 import { INTERNAL_LIMITS } from '../../lib/limits.ts';
+import { dayOf } from '../../lib/time/month.ts';
 import type { CallOf, Handlers } from '../../mixins/handled-actions.ts';
 import { peersWith } from '../../mixins/peers.ts';
 import { isShared } from '../../process/node-home.ts';
@@ -15,6 +16,7 @@ import { AccountRouter } from './account-router.ts';
 import type { Allowance } from './allowance.ts';
 import { QueryQuota } from './query-quota.ts';
 import { planLimitReached, tooManyShards } from './refusal.ts';
+import { usageDays } from './usage-days.ts';
 import { usageReport } from './usage-report.ts';
 import { WriteQuota } from './write-quota.ts';
 
@@ -74,6 +76,10 @@ export class MeteringHandlers {
 
   readonly actions: Handlers<'metering'> = {
     usage: (ctx) => this.#routed('metering.usage', ctx),
+    usageDays: ({ params: { accountId, days } }) => {
+      const { clock, store } = this.#runtime;
+      return usageDays(store.usage, accountId, dayOf(clock.wallMs()), days);
+    },
     reserveWrite: async (ctx) => {
       const { accountId, ticket } = ctx.params;
       const allowance = await this.#allowanceOf(ctx, accountId);

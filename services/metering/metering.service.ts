@@ -4,6 +4,7 @@ import type { RoutedActions } from '../../contracts/actions/metering.ts';
 import { INTERNAL_LIMITS } from '../../lib/limits.ts';
 import { handledActions } from '../../mixins/handled-actions.ts';
 import type { Runtime } from '../../process/runtime.ts';
+import { KEPT_DAYS } from '../../store/usage.ts';
 import { MeteringHandlers } from './metering-handlers.ts';
 
 const ACCOUNT = { accountId: 'string' } as const;
@@ -26,6 +27,7 @@ export default function meteringService(runtime: Runtime): ServiceSchema {
     name: 'metering',
     actions: handledActions<'metering'>(() => metering.actions, {
       usage: ACCOUNT,
+      usageDays: { ...ACCOUNT, days: { ...count, min: 1, max: KEPT_DAYS } },
       reserveWrite: {
         ...ACCOUNT,
         writes: count,

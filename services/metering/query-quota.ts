@@ -16,7 +16,7 @@ import type { ProvecError } from '../../lib/errors.ts';
 import type { AccountId } from '../../lib/ids.ts';
 import { INTERNAL_LIMITS } from '../../lib/limits.ts';
 import type { Clock } from '../../lib/time/clock.ts';
-import { monthOf } from '../../lib/time/month.ts';
+import { dayOf, monthOf } from '../../lib/time/month.ts';
 import { StoreError } from '../../store/port.ts';
 import type { QueryBlock, UsageRow, UsageStore } from '../../store/usage.ts';
 import {
@@ -197,7 +197,7 @@ export class QueryQuota {
 
   async #closeBlocks(account: AccountQueries): Promise<void> {
     for (const [id, { month, used }] of [...account.closing]) {
-      await this.#options.usage.closeBlock(account.id, month, id, used);
+      await this.#options.usage.closeBlock(account.id, month, id, used, this.#day());
       account.closing.delete(id);
     }
   }
@@ -294,7 +294,8 @@ export class QueryQuota {
     const isHeld = ({ id }: QueryBlock): boolean =>
       account.foreign.unchangedMs(id, askedAtMs) < INTERNAL_LIMITS.queryBlockLostAfterMs;
     if (blocks.some(isHeld)) throw queriesUnknown();
-    for (const { id, granted } of blocks) await this.#options.usage.closeBlock(account.id, month, id, granted);
+    for (const { id, granted } of blocks)
+      await this.#options.usage.closeBlock(account.id, month, id, granted, this.#day());
   }
 
   /** Opens a block and serves waiting requests. `taken`: queries counted in the store. */
@@ -356,6 +357,10 @@ export class QueryQuota {
       if (!(error instanceof StoreError && error.kind === 'unknown')) throw error;
       return usage.openBlock(...ask);
     }
+  }
+
+  #day(): string {
+    return dayOf(this.#options.clock.wallMs());
   }
 
   #month(): string {

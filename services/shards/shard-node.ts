@@ -10,6 +10,7 @@ import { batchBytes } from '../../lib/records/batch.ts';
 import { EMPTY_HEAD, type ShardHead } from '../../lib/shard/head.ts';
 import { parseShardKey, type ShardKey } from '../../lib/shard/key.ts';
 import type { AnswerPage, PageItem, ShardMatch } from '../../lib/shard/match.ts';
+import type { ShardMemory } from '../../lib/shard/memory.ts';
 import { ShardMoved } from '../../lib/shard/moved.ts';
 import type { ShardReadOp } from '../../lib/shard/read.ts';
 import { isOfShard, type ShardSpec, shardSpec } from '../../lib/shard/spec.ts';
@@ -322,6 +323,15 @@ export class ShardNode {
     const { collectionId, index } = shard;
     const heads = await this.#loggedHeads.get(collectionId, () => this.#store.log.heads(collectionId));
     return heads.get(index) ?? EMPTY_HEAD;
+  }
+
+  /** Returns what an open shard takes; null if it is closed. Never opens it. */
+  async memory(shard: ShardSpec, signal?: AbortSignal): Promise<ShardMemory | null> {
+    const open = this.shardCache.peek(shard);
+    if (open === null) return null;
+    const { key, size, worker } = open;
+    const parts = await worker.request('memory', { key }, [], signal);
+    return { parts, records: size.records, unindexed: size.unindexed, logBytes: this.#checkpointer.tailBytes(key) };
   }
 
   /** Closes the shards of a deleted collection and waits for their pending work. */

@@ -89,6 +89,7 @@ function answersOf(node: () => ShardNode, tell: (progress: ShardRecomputing) => 
     countNew: [{ shard, ids, openMaxMs }, (asked, signal) => node().countNew(asked, signal)],
     prove: [{ shard, id: 'string' }, (asked, signal) => node().prove(asked, signal)],
     head: [{ shard }, ({ shard }) => node().head(shard)],
+    memory: [{ shard }, ({ shard }, signal) => node().memory(shard, signal)],
     headAt: [{ shard, seq }, ({ shard, seq }) => node().shardCache.headAt(shard, seq)],
     resume: [{ shard }, ({ shard }) => node().resume(shard)],
     recompute: [

@@ -1,6 +1,7 @@
 import type { StoredAliases } from '../aliases.ts';
 import type { AnchorStore } from '../anchors.ts';
 import type { StoredAudit } from '../audit.ts';
+import type { StoredAuditLinks } from '../audit-links.ts';
 import type { StoredCatalog } from '../catalog.ts';
 import type { StoredCheckpoints } from '../checkpoints.ts';
 import type { ContradictionStore } from '../contradictions.ts';
@@ -18,6 +19,7 @@ interface Parts {
   aliases: StoredAliases;
   anchors: AnchorStore;
   audit: StoredAudit;
+  auditLinks: StoredAuditLinks;
   catalog: StoredCatalog;
   checkpoints: StoredCheckpoints;
   contradictions: ContradictionStore;

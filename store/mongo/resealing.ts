@@ -13,6 +13,7 @@ import { installationSeal, isInstallationSeal } from '../store-mark.ts';
 import type { AliasDocument } from './aliases.ts';
 import { MongoAnchors } from './anchors.ts';
 import { type AuditDocument, auditId, auditRowOf } from './audit.ts';
+import { type AuditLinkDocument, auditLinkId } from './audit-links.ts';
 import { type AccountDocument, type CollectionDocument, stateOf } from './catalog.ts';
 import type { GridManifest } from './checkpoints.ts';
 import { Connection, type ConnectionOptions } from './connection.ts';
@@ -87,6 +88,7 @@ class MongoSeals implements StoredSeals {
   readonly #keys: Collection<AccountKeys>;
   readonly #checkpoints: Collection<GridManifest>;
   readonly #audit: Collection<AuditDocument>;
+  readonly #auditLinks: Collection<AuditLinkDocument>;
 
   constructor(connection: Connection, installation: Seals, relinking: LogRelinking) {
     this.#connection = connection;
@@ -98,6 +100,7 @@ class MongoSeals implements StoredSeals {
     this.#keys = connection.collection('account-keys');
     this.#checkpoints = connection.collection('checkpoints');
     this.#audit = connection.collection('audit');
+    this.#auditLinks = connection.collection('audit-links');
   }
 
   async matchesInstallation(): Promise<boolean> {
@@ -111,6 +114,7 @@ class MongoSeals implements StoredSeals {
     for await (const page of this.#pages(this.#collections)) yield page.map(collectionOf);
     for await (const page of this.#pages(this.#keys)) yield page.flatMap(keysOf);
     for await (const page of this.#pages(this.#audit)) yield page.map(auditEntryOf);
+    for await (const page of this.#pages(this.#auditLinks)) yield page.map(auditLinkOf);
     for await (const page of this.#pages(this.#checkpoints)) yield page.flatMap(checkpointOf);
   }
 
@@ -157,6 +161,11 @@ class MongoSeals implements StoredSeals {
       return this.#plans.updateOne({ _id: idPart(row.name), 'row.seal': row.seal }, { $set: { 'row.seal': seal } });
     if (kind === 'audit entry')
       return this.#audit.updateOne({ _id: auditId(row.trail, row.seq), seal: row.seal }, { $set: { seal } });
+    if (kind === 'audit link')
+      return this.#auditLinks.updateOne(
+        { _id: auditLinkId(row), 'row.seal': row.seal },
+        { $set: { 'row.seal': seal } },
+      );
     if (kind === 'checkpoint') return this.#checkpoints.updateOne({ _id: row.id, seal: row.seal }, { $set: { seal } });
     const rows = this.#connection.collection<AccountDocument | CollectionDocument>(ROWS[kind]);
     return rows.updateOne({ _id: idPart(row.id), 'row.seal': row.seal }, { $set: { 'row.seal': seal } });
@@ -220,6 +229,13 @@ function auditEntryOf(document: AuditDocument): StoredRow {
   const isPlaced = row.trail.isWellFormed() && Number.isSafeInteger(row.seq);
   const isInPlace = isPlaced && document._id === auditId(row.trail, row.seq);
   return { kind: 'audit entry', isInPlace, row };
+}
+
+function auditLinkOf({ _id, hash, row }: AuditLinkDocument): StoredRow {
+  const collection = partOf(row?.collectionId);
+  const id = partOf(row?.id);
+  const isPlaced = collection !== null && id !== null && joined(collection, id) === _id;
+  return { kind: 'audit link', isInPlace: isPlaced && row.hash === hash, row: { ...row } };
 }
 
 function checkpointOf({ _id, state, seq, bytes, createdAt, files, seal }: GridManifest): StoredRow[] {

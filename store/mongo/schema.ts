@@ -16,6 +16,7 @@ const INDEXES: Record<string, Record<string, IndexSpec>> = {
   'anchor-history': {},
   'anchoring-instances': {},
   audit: {},
+  'audit-links': { hash_1: { key: { hash: 1 }, unique: true } },
   anchors: { standing_1__id_1: { key: { standing: 1, _id: 1 }, sparse: true } },
   'checkpoint-files.chunks': { files_id_1_n_1: { key: { files_id: 1, n: 1 }, unique: true } },
   [GRID_FILES]: { filename_1_uploadDate_1: { key: { filename: 1, uploadDate: 1 } } },

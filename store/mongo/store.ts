@@ -10,12 +10,14 @@ import { ForgedRows } from '../forged-rows.ts';
 import { LogSeals } from '../log-seals.ts';
 import type { Store } from '../port.ts';
 import { sealedAliases } from '../sealed-aliases.ts';
+import { sealedAuditLinks } from '../sealed-audit-links.ts';
 import { SealedCatalog } from '../sealed-catalog.ts';
 import { sealedKeys } from '../sealed-keys.ts';
 import { sealedPlans } from '../sealed-plans.ts';
 import { MongoAliases } from './aliases.ts';
 import { MongoAnchors } from './anchors.ts';
 import { MongoAudit } from './audit.ts';
+import { MongoAuditLinks } from './audit-links.ts';
 import { MongoCatalog } from './catalog.ts';
 import { GridCheckpoints } from './checkpoints.ts';
 import { Connection, type ConnectionOptions } from './connection.ts';
@@ -104,6 +106,7 @@ async function assemble(
   const contradictions = mongoContradictions(connection);
   const owners = mongoOwners(connection);
   const anchors = new MongoAnchors(connection);
+  const auditLinks = new MongoAuditLinks(connection);
   const firstKey = new MongoFirstKey(connection);
 
   await createIndexes(connection.db);
@@ -130,6 +133,7 @@ async function assemble(
       new Seals(sealKeys.audit),
       forged,
     ),
+    auditLinks: sealedAuditLinks(guarded(connection, 'auditLinks', auditLinks), new Seals(sealKeys.apiKeys), forged),
     owners: guarded(connection, 'owners', owners),
     leases: guarded(leases, 'leases', mongoLeases(leases)),
 
@@ -154,6 +158,7 @@ async function assemble(
         await log.remove(collectionId);
         await owners.remove(collectionId);
         await contradictions.clear(collectionId);
+        await auditLinks.removeAll(collectionId);
         await records.remove(collectionId);
         await files.remove(collectionId);
       });

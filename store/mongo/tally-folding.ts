@@ -32,6 +32,7 @@ export interface BlockPart {
   node: string;
 }
 
+/** Counts of a month or, under the name of a day, of that day. */
 export interface MonthPart {
   writes?: number;
   queries?: number;
@@ -74,7 +75,9 @@ const USAGE = fields({
   holds: optional(HOLDS),
   shards: optional(mapOf(SHARE)),
 });
-const TALLY = nullable(fields({ accountId: text, month: isMonth, writes: whole, vectors: whole }));
+const TALLY = nullable(
+  fields({ accountId: text, month: isMonth, day: optional(isDay), writes: whole, vectors: whole }),
+);
 
 /** Validates a usage document or a projection of one. Throws StoreError 'damaged'. */
 export function usageIn(document: UsageDocument | null): UsageDocument | null {
@@ -88,6 +91,7 @@ export function uncountedIn(entries: UncountedEntry[]): UncountedEntry[] {
 
 const SLICE_ENTRIES = 1_000;
 const MONTH = /^\d{4}-\d{2}$/;
+const DAY = /^\d{4}-\d{2}-\d{2}$/;
 const LAST_SEQ = Number.MAX_SAFE_INTEGER;
 
 export class TallyFolding {
@@ -211,6 +215,16 @@ export function monthField(month: string): string {
   return month;
 }
 
+/** Returns a day as a field name. Throws RangeError if it is malformed. */
+export function dayField(day: string): string {
+  if (!isDay(day)) throw new RangeError(`${day} is not a day`);
+  return day;
+}
+
+export function isDay(value: unknown): boolean {
+  return typeof value === 'string' && DAY.test(value);
+}
+
 function isMonth(value: unknown): boolean {
   return typeof value === 'string' && MONTH.test(value);
 }
@@ -225,6 +239,9 @@ function sumsOf(shard: string, entries: UncountedEntry[]): Record<string, number
     if (tally.writes === 0) continue;
     const path = `months.${monthField(tally.month)}.writes`;
     writes[path] = (writes[path] ?? 0) + tally.writes;
+    if (tally.day === undefined) continue;
+    const ofDay = `months.${dayField(tally.day)}.writes`;
+    writes[ofDay] = (writes[ofDay] ?? 0) + tally.writes;
   }
   return { vectors, [`shards.${collection}.v`]: vectors, ...writes };
 }

@@ -1,14 +1,25 @@
 import { LRUCache } from 'lru-cache';
 import type { Collection, Filter } from 'mongodb';
 import type { AccountId } from '../../lib/ids.ts';
-import type { AccountWriteHolds, QueriesTaken, QueryBlock, UsageRow, UsageStore } from '../usage.ts';
+import { daysBefore } from '../../lib/time/month.ts';
+import {
+  type AccountWriteHolds,
+  KEPT_DAYS,
+  type QueriesTaken,
+  type QueryBlock,
+  type UsageDay,
+  type UsageRow,
+  type UsageStore,
+} from '../usage.ts';
 import type { Connection } from './connection.ts';
 import { type IdPart, idPart, lastNumber } from './document-id.ts';
 import type { EntryDocument } from './log-entry-codec.ts';
 import { nullOnDuplicate } from './store-failure.ts';
 import {
   type BlockPart,
+  dayField,
   foldedSeq,
+  isDay,
   type MonthPart,
   monthField,
   seqPath,
@@ -75,7 +86,17 @@ export class MongoUsage implements UsageStore {
     return 0;
   }
 
-  async closeBlock(accountId: AccountId, month: string, id: string, used: number): Promise<boolean> {
+  async readDays(accountId: AccountId, from: string, through: string): Promise<UsageDay[]> {
+    const account = idPart(accountId);
+    const { document, entries } = await this.#counted(account, 'months');
+    const days = daysOf(document, entries);
+    const old = daysBefore(through, KEPT_DAYS);
+    const outdated = Object.keys(document?.months ?? {}).filter((day) => isDay(day) && day < old);
+    if (outdated.length > 0) await this.#forgetDays(account, outdated);
+    return days.filter(({ day }) => day >= from && day <= through);
+  }
+
+  async closeBlock(accountId: AccountId, month: string, id: string, used: number, day?: string): Promise<boolean> {
     const account = idPart(accountId);
     const place = blockPath(month, id);
     const stored = await this.#connection.reading('reading usage', () => this.#queries(account, month));
@@ -83,7 +104,8 @@ export class MongoUsage implements UsageStore {
     if (open === undefined) return false;
     const unused = Math.min(stored?.queries ?? 0, Math.max(0, open.n - used));
     const there = { _id: account, [place]: { $exists: true } };
-    return this.#change(there, { $inc: { [queriesPath(month)]: -unused }, $unset: { [place]: '' } });
+    const ofDay = day === undefined ? {} : { [`months.${dayField(day)}.queries`]: Math.min(used, open.n) };
+    return this.#change(there, { $inc: { [queriesPath(month)]: -unused, ...ofDay }, $unset: { [place]: '' } });
   }
 
   async readHolds(accountId: AccountId): Promise<AccountWriteHolds> {
@@ -112,12 +134,21 @@ export class MongoUsage implements UsageStore {
   }
 
   async #read(account: IdPart, month: string): Promise<UsageRow> {
+    const { document, entries } = await this.#counted(account, `months.${month}`);
+    return document?.deleted ? { writes: 0, queries: 0, vectors: 0 } : sumOf(document, month, entries);
+  }
+
+  /** Reads a part of the months and the entries that it may not count yet, as of one moment. */
+  async #counted(
+    account: IdPart,
+    part: string,
+  ): Promise<{ document: UsageDocument | null; entries: UncountedEntry[] }> {
     for (let drops = this.#drops.get(account); ; ) {
       const entries = uncountedIn(
         await this.#entries.find({ uncounted: account }).project<UncountedEntry>({ tally: 1 }).toArray(),
       );
       const shards = [...new Set(entries.map(({ _id }) => shardOf(_id)))];
-      const document = await this.#document(account, month, shards);
+      const document = await this.#document(account, part, shards);
       const now = document?.drops ?? 0;
       this.#drops.set(account, now);
       // If a collection was dropped between the two reads, its entries may already be in the sums,
@@ -125,16 +156,21 @@ export class MongoUsage implements UsageStore {
       const isConsistent = entries.length === 0 || now === drops;
       drops = now;
       if (!isConsistent) continue;
-      if (document?.deleted) return { writes: 0, queries: 0, vectors: 0 };
+      if (document?.deleted) return { document, entries: [] };
       if (entries.length > FOLD_ABOVE_ENTRIES) await this.#foldFor(entries);
-      return sumOf(document, month, entries);
+      return { document, entries };
     }
   }
 
-  async #document(account: IdPart, month: string, shards: string[]): Promise<UsageDocument | null> {
-    const projection: Record<string, 1> = { drops: 1, deleted: 1, vectors: 1, [`months.${month}`]: 1 };
+  async #document(account: IdPart, part: string, shards: string[]): Promise<UsageDocument | null> {
+    const projection: Record<string, 1> = { drops: 1, deleted: 1, vectors: 1, [part]: 1 };
     for (const shard of shards) projection[seqPath(shard)] = 1;
     return usageIn(await this.#usage.findOne({ _id: account }, { projection }));
+  }
+
+  async #forgetDays(account: IdPart, days: string[]): Promise<void> {
+    const $unset = Object.fromEntries(days.map((day) => [`months.${day}`, '' as const]));
+    await this.#usage.updateOne({ _id: account }, { $unset });
   }
 
   async #foldFor(entries: UncountedEntry[]): Promise<void> {
@@ -202,6 +238,19 @@ function sumOf(document: UsageDocument | null, month: string, entries: Uncounted
     if (tally.month === month) row.writes += tally.writes;
   }
   return row;
+}
+
+/** Returns what the document and the entries say about each day, oldest first. */
+function daysOf(document: UsageDocument | null, entries: UncountedEntry[]): UsageDay[] {
+  const days = new Map<string, UsageDay>();
+  for (const [day, { writes = 0, queries = 0 }] of Object.entries(document?.months ?? {}))
+    if (isDay(day)) days.set(day, { day, writes, queries: Math.max(0, queries) });
+  for (const { _id, tally } of entries) {
+    if (tally?.day === undefined || lastNumber(_id) <= foldedSeq(document, shardOf(_id))) continue;
+    const before = days.get(tally.day) ?? { day: tally.day, writes: 0, queries: 0 };
+    days.set(tally.day, { ...before, writes: before.writes + tally.writes });
+  }
+  return [...days.values()].sort((a, b) => (a.day < b.day ? -1 : 1));
 }
 
 function shardOf(entryId: string): string {

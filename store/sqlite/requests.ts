@@ -4,6 +4,7 @@
  */
 import type { StoreKeys } from '../../lib/secret/keyring.ts';
 import type { StoredAudit } from '../audit.ts';
+import type { StoredAuditLinks } from '../audit-links.ts';
 import type { ContradictionStore } from '../contradictions.ts';
 import type { LeaseStore } from '../owners.ts';
 import type { StoredPlans } from '../plans.ts';
@@ -45,6 +46,7 @@ export interface Tables {
   anchors: AnchorTables;
   contradictions: Sync<ContradictionStore>;
   audit: Sync<StoredAudit>;
+  auditLinks: Sync<StoredAuditLinks>;
   owners: OwnerTable;
   leases: Sync<LeaseStore>;
   records: RecordTables;

@@ -74,7 +74,7 @@ class SqliteSeals implements StoredSeals {
   }
 
   async *rows(): AsyncIterable<StoredRow[]> {
-    for (const kind of ['plan', 'account', 'alias', 'collection', 'API key', 'audit entry'] as const)
+    for (const kind of ['plan', 'account', 'alias', 'collection', 'API key', 'audit entry', 'audit link'] as const)
       yield* numbered((after) => this.#tables.rowsAfter(kind, after));
     for await (const rows of checkpointRows(join(this.#folder, 'checkpoints')))
       yield rows.map((row) => ({ kind: 'checkpoint' as const, isInPlace: true, row }));

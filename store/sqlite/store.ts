@@ -12,6 +12,7 @@ import { firstKeyMark, newMark } from '../first-key.ts';
 import { ForgedRows } from '../forged-rows.ts';
 import type { Store } from '../port.ts';
 import { sealedAliases } from '../sealed-aliases.ts';
+import { sealedAuditLinks } from '../sealed-audit-links.ts';
 import { SealedCatalog } from '../sealed-catalog.ts';
 import { sealedKeys } from '../sealed-keys.ts';
 import { sealedPlans } from '../sealed-plans.ts';
@@ -118,6 +119,7 @@ function assemble(
   const recordTables = materialised.remote('records');
   const contradictions = log.remote('contradictions');
   const owners = log.remote('owners');
+  const auditLinks = log.remote('auditLinks');
   return {
     catalog: new SealedCatalog({ catalog: catalogOf(log), aliases }, new Seals(keys.catalog), forged),
     aliases: sealedAliases(aliases, new Seals(keys.catalog), forged),
@@ -131,6 +133,7 @@ function assemble(
     anchors: anchorsOf(log, forged),
     contradictions,
     audit: new ChainedAudit(log.remote('audit'), new Seals(keys.audit), forged),
+    auditLinks: sealedAuditLinks(auditLinks, new Seals(keys.apiKeys), forged),
     owners,
     leases: log.remote('leases'),
 
@@ -154,6 +157,7 @@ function assemble(
       while (!(await logTables.dropSlice(collectionId, DROP_SLICE_ROWS)));
       await contradictions.clear(collectionId);
       await owners.drop(collectionId);
+      await auditLinks.removeAll(collectionId);
       while (!(await recordTables.dropSlice(collectionId, DROP_SLICE_ROWS)));
       await folders.drop(collectionId);
     },

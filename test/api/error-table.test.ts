@@ -70,6 +70,7 @@ const CASES: Case[] = [
   ['FORBIDDEN', 403, '/collections/kept', { method: 'DELETE' }],
   ['COLLECTION_NOT_FOUND', 404, '/collections/never', {}],
   ['VERIFICATION_NOT_FOUND', 404, '/collections/here/verifications/never', {}],
+  ['AUDIT_LINK_NOT_FOUND', 404, '/audit-links/none', { key: null }],
   ['KEY_NOT_FOUND', 404, NO_KEY, { method: 'DELETE' }],
   ['ACCOUNT_NOT_FOUND', 404, NO_ACCOUNT, { method: 'DELETE', key: ADMIN_TOKEN }],
   ['RECORD_NOT_FOUND', 404, '/collections/here/query', post('{"id": "absent"}')],

@@ -9,7 +9,7 @@ import { ADMIN_TOKEN, TEST_KEY } from '../support/tenant.ts';
 import { until } from '../support/until.ts';
 
 /** Operations whose responses reflect earlier requests only after a moment. */
-const SETTLING = ['getUsage', 'listKeys', 'getVerification'];
+const SETTLING = ['getUsage', 'getDailyUsage', 'listKeys', 'getVerification'];
 
 /** The ledger's program, and a time from a request: the same in every run. */
 const SAME = ['TokenzQdBNbLqP5VEhdkAS6EPFLC1PHnBqCXEpPxuEb', '2099-01-01T00:00:00.000Z'];

@@ -32,9 +32,15 @@ const ROUTES = [
   'GET /api/v1/collections/{name}/verifications/{id}',
   'GET /api/v1/collections/{name}/proof',
   'GET /api/v1/collections/{name}/anchors',
+  'GET /api/v1/collections/{name}/memory',
+  'GET /api/v1/collections/{name}/audit-links',
+  'POST /api/v1/collections/{name}/audit-links',
+  'DELETE /api/v1/collections/{name}/audit-links/{id}',
+  'GET /api/v1/audit-links/{token}',
   'GET /api/v1/collections/{name}/export',
   'POST /api/v1/collections/{name}/import',
   'GET /api/v1/usage',
+  'GET /api/v1/usage/daily',
   'GET /api/v1/keys',
   'GET /api/v1/audit',
   'POST /api/v1/keys',
@@ -247,7 +253,8 @@ describe('its claims hold', () => {
   test('every route exists, and asks for a key if the document says so', async () => {
     for (const { method, path, operation } of document.operations) {
       const { status } = await send(method, concrete(path), null);
-      expect([method, path, status]).toEqual([method, path, operation.security.length === 0 ? 200 : 401]);
+      const open = path.includes('{token}') ? 404 : 200;
+      expect([method, path, status]).toEqual([method, path, operation.security.length === 0 ? open : 401]);
     }
   });
 
@@ -360,6 +367,15 @@ describe('its claims hold', () => {
     await call(`GET ${one}/proof`, 200, { ...some, search: '?id=%F0%9F%A7%AD' });
     await call(`GET ${one}/proof`, 400, some);
     await call(`GET ${one}/anchors`, 200, { ...some, search: '?limit=1' });
+    await call(`GET ${one}/memory`, 200, some);
+    const linked = await call(`POST ${one}/audit-links`, 201, some, { label: 'x', expiresAt: null });
+    const { link } = linked as { link: Json };
+    await call(`POST ${one}/audit-links`, 400, some, { expiresAt: 'soon' });
+    await call(`GET ${one}/audit-links`, 200, some);
+    await call(`GET ${V1}/audit-links/{token}`, 200, { token: link.token, search: '?limit=1' });
+    await call(`DELETE ${one}/audit-links/{id}`, 200, { ...some, id: link.id });
+    await call(`DELETE ${one}/audit-links/{id}`, 404, { ...some, id: link.id });
+    await call(`GET ${V1}/audit-links/{token}`, 404, { token: link.token });
     const alias = { alias: 'live' };
     await call(`PUT ${V1}/aliases/{alias}`, 201, alias, { collection: 'some' });
     await call(`PUT ${V1}/aliases/{alias}`, 200, alias, { collection: 'some' });
@@ -378,6 +394,8 @@ describe('its claims hold', () => {
     await call(`DELETE ${one}`, 200, some);
     await call(`DELETE ${one}`, 404, some);
     await call(`GET ${V1}/usage`, 200);
+    await call(`GET ${V1}/usage/daily`, 200, { search: '?days=2' });
+    await call(`GET ${V1}/usage/daily`, 400, { search: '?days=0' });
     await call(`GET ${V1}/usage`, 401, { token: 'pv_live_nobody' });
     const request = { name: 'k', scopes: ['read'], expires_at: '2099-01-01T00:00:00Z' };
     const { key } = (await call(`POST ${V1}/keys`, 201, {}, request)) as { key: Json };

@@ -1,5 +1,6 @@
 /** Checks what docs/errors.md says about repeating a request that succeeded. */
 import { beforeAll, expect, test } from '@jest/globals';
+import type { NewAuditLink } from '../../contracts/actions/collections.ts';
 import type { AccountView, KeyView } from '../../contracts/actions/keys.ts';
 import type { Api } from '../support/api-client.ts';
 import { refusal } from '../support/refusal.ts';
@@ -78,6 +79,15 @@ test('a key', async () => {
   expect([key!.id === other!.id, key!.secret === other!.secret]).toEqual([false, false]);
   for (const { id } of [key!, other!])
     expect((await twice('DELETE', `/keys/${id}`)).second).toEqual(refusal(404, 'KEY_NOT_FOUND'));
+});
+
+test('an audit link', async () => {
+  const path = `/collections/${await collection()}/audit-links`;
+  const { first, second } = await twice('POST', path, {});
+  const [link, other] = [first, second].map(({ body }) => body.link as NewAuditLink);
+  expect([second.status, link!.token === other!.token]).toEqual([201, false]);
+  for (const { id } of [link!, other!])
+    expect((await twice('DELETE', `${path}/${id}`)).second).toEqual(refusal(404, 'AUDIT_LINK_NOT_FOUND'));
 });
 
 test('an account', async () => {

@@ -25,7 +25,18 @@ const COMMANDS = [
   'delete',
   'import',
 ];
-const OTHERS = ['import-from', 'export', 'verify', 'prove', 'watch', 'history', 'keys', 'audit', 'usage'];
+const OTHERS = [
+  'import-from',
+  'export',
+  'verify',
+  'prove',
+  'watch',
+  'history',
+  'audit-links',
+  'keys',
+  'audit',
+  'usage',
+];
 const OPERATORS = [
   'accounts',
   'plans',

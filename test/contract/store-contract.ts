@@ -4,6 +4,7 @@ import { type Store, StoreError } from '../../store/port.ts';
 import { aliasesContract } from './aliases-contract.ts';
 import { anchorsContract } from './anchors-contract.ts';
 import { auditContract } from './audit-contract.ts';
+import { auditLinksContract } from './audit-links-contract.ts';
 import { catalogContract } from './catalog-contract.ts';
 import { checkpointsContract } from './checkpoints-contract.ts';
 import { contradictionsContract } from './contradictions-contract.ts';
@@ -71,6 +72,7 @@ export const CONTRACT_HALVES = [
     anchorsContract,
     contradictionsContract,
     auditContract,
+    auditLinksContract,
     ownersContract,
     dropContract,
     firstKeyContract,

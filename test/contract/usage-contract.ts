@@ -92,6 +92,70 @@ export function usageContract(subject: StoreUnderTest): void {
       expect((await usage.readQueries(a, MONTH)).blocks).toEqual([]);
     });
 
+    test('writes count for their day as well, once, and the days of a month sum up to it', async () => {
+      const { usage, log } = subject.store;
+      const { id, accountId } = newCollection();
+      const tally = (day: string | undefined, writes: number) => {
+        const month = day?.slice(0, 7) ?? MONTH;
+        return { accountId, month, ...(day !== undefined && { day }), writes, vectors: 1 };
+      };
+      const counts: [string | undefined, number][] = [
+        ['2026-10-31', 4],
+        ['2026-11-01', 2],
+        ['2026-11-03', 5],
+        ['2026-11-03', 7],
+        [undefined, 9],
+        ['2026-11-04', 0],
+      ];
+      for (const [at, [day, writes]] of counts.entries())
+        await log.append(entry(`${id}.0`, at + 1, { tally: tally(day, writes) }));
+      const days = [
+        { day: '2026-11-01', writes: 2, queries: 0 },
+        { day: '2026-11-03', writes: 12, queries: 0 },
+      ];
+      expect(await usage.readDays(accountId, '2026-11-01', '2026-11-30')).toEqual(days);
+      expect(await usage.readDays(accountId, '2026-11-02', '2026-11-03')).toEqual(days.slice(1));
+      expect(await usage.readDays(randomUUID(), '2026-11-01', '2026-11-30')).toEqual([]);
+      expect((await usage.read(accountId, '2026-11')).writes).toBe(23);
+      expect((await usage.read(accountId, '2026-10')).writes).toBe(4);
+      await subject.store.dropCollectionData(id);
+      const reopened = await subject.reopen();
+      expect(await reopened.usage.readDays(accountId, '2026-10-01', '2026-11-30')).toEqual([
+        { day: '2026-10-31', writes: 4, queries: 0 },
+        ...days,
+      ]);
+    });
+
+    test('the used part of a block counts for the day on which it is closed, once', async () => {
+      const { usage } = subject.store;
+      const { accountId } = newCollection();
+      const [first, second, credit] = [newBlock(), newBlock(), newBlock()];
+      await usage.openBlock(accountId, '2026-11', first, 10, null);
+      await usage.openBlock(accountId, '2026-11', second, 10, null);
+      for (let times = 0; times < 3; times++) await usage.closeBlock(accountId, '2026-11', first.id, 7, '2026-11-05');
+      await usage.closeBlock(accountId, '2026-11', second.id, 10, '2026-11-06');
+      await usage.openBlock(accountId, '2026-11', credit, 1, null);
+      await usage.closeBlock(accountId, '2026-11', credit.id, -2, '2026-11-05');
+      expect(await usage.readDays(accountId, '2026-11-01', '2026-11-30')).toEqual([
+        { day: '2026-11-05', writes: 0, queries: 5 },
+        { day: '2026-11-06', writes: 0, queries: 10 },
+      ]);
+      expect((await usage.read(accountId, '2026-11')).queries).toBe(15);
+    });
+
+    test('days that are no longer kept are removed', async () => {
+      const { usage, log } = subject.store;
+      const { id, accountId } = newCollection();
+      for (const [at, day] of ['2025-01-01', '2025-10-25', '2026-11-28'].entries())
+        await log.append(
+          entry(`${id}.0`, at + 1, { tally: { accountId, month: day.slice(0, 7), day, writes: 1, vectors: 0 } }),
+        );
+      await usage.readDays(accountId, '2026-11-28', '2026-11-28');
+      const kept = await usage.readDays(accountId, '2025-01-01', '2026-11-28');
+      expect(kept.map(({ day }) => day)).toEqual(['2025-10-25', '2026-11-28']);
+      expect((await usage.read(accountId, '2025-01')).writes).toBe(1);
+    });
+
     test('holds are replaced by compare-and-set', async () => {
       const { usage } = subject.store;
       expect(await usage.readHolds(a)).toEqual({ revision: 0, holds: [], alone: null, line: [] });

@@ -10,11 +10,14 @@ const VARYING = [
   // A verification id.
   '[0-9a-f]{16}-[0-9a-f-]{36}',
   '[0-9a-f]{8}-[0-9a-f]{4}-4[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}',
-  // A month.
+  // A month, and a day.
   '20\\d\\d-(0[1-9]|1[0-2])',
+  '20\\d\\d-(0[1-9]|1[0-2])-\\d\\d',
   // An API key's secret, and its prefix.
   'pv_live_[\\w-]{43}',
   'pv_live_[\\w-]{4}',
+  // A token of an audit link.
+  'pv_audit_[\\w-]{43}',
   SIGNATURE,
   ADDRESS,
   // A cursor that contains a time and an id.

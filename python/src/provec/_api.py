@@ -439,6 +439,128 @@ class AnchorFault(TypedDict):
     fault: str
 
 
+class AuditLink(TypedDict):
+    #: UUID.
+    id: str
+    #: Shown to everyone who has the link.
+    label: str | None
+    #: ISO 8601 UTC.
+    createdAt: str
+    #: ISO 8601 UTC. Null: never.
+    expiresAt: str | None
+
+
+class NewAuditLink(TypedDict):
+    #: UUID.
+    id: str
+    #: Shown to everyone who has the link.
+    label: str | None
+    #: ISO 8601 UTC.
+    createdAt: str
+    #: ISO 8601 UTC. Null: never.
+    expiresAt: str | None
+    #: The secret of the link, for `GET /audit-links/{token}`. Shown only this once.
+    token: str
+
+
+class AuditViewAnchor(TypedDict):
+    #: `none` on plans without anchoring, and before the first write. `halted`: the stored data
+    #: or the ledger contradicts what Provec recorded (see verify); Provec anchors nothing until
+    #: the operator decides.
+    status: Literal["confirmed", "pending", "none", "halted"]
+    #: Version of the newest confirmed root.
+    version: int | None
+    #: Root over all records: 64 hex digits.
+    merkleRoot: str | None
+    #: Transaction that anchored it.
+    ledgerTx: str | None
+    #: The collection's account on the ledger.
+    ledgerAddress: str | None
+    #: Link to that transaction in an explorer. Null if no explorer can open it, as with the
+    #: embedded ledger.
+    ledgerExplorerUrl: str | None
+    #: ISO 8601 UTC.
+    confirmedAt: str | None
+
+
+class AuditViewLedger(TypedDict):
+    #: Address of the program on the ledger.
+    program: str
+    #: Address that signs the anchors. Null while the ledger is off.
+    authority: str | None
+    #: Name of the ledger.
+    cluster: str
+
+
+class _AuditViewHistory(TypedDict):
+    anchors: list[Anchor]
+    #: Anchors, older than all others, that are no longer kept.
+    dropped: int
+    #: Null on the last page.
+    nextCursor: str | None
+
+
+class AuditViewHistory(_AuditViewHistory, total=False):
+    #: Entries that someone changed or removed in the store; absent if there are none.
+    faults: list[AnchorFault]
+
+
+class AuditView(TypedDict):
+    #: UUID. The address on the ledger follows from it and the authority.
+    collectionId: str
+    #: Shown to everyone who has the link.
+    label: str | None
+    #: ISO 8601 UTC. Null: never.
+    expiresAt: str | None
+    #: Root over all records: 64 hex digits.
+    merkleRoot: str
+    #: Version of the root.
+    version: int
+    #: Stored records.
+    vectorCount: int
+    anchor: AuditViewAnchor
+    ledger: AuditViewLedger
+    history: AuditViewHistory
+
+
+class ShardMemoryParts(TypedDict):
+    #: Exact float32 vectors.
+    vectors: int
+    #: Ids and metadata.
+    records: int
+    #: Search index; an estimate.
+    index: int
+    #: Columns that filters use, and the order of ids.
+    filters: int
+    #: Merkle map, and recent heads.
+    merkleMap: int
+    #: Bookkeeping of slots, and what running requests keep.
+    slots: int
+
+
+class _ShardMemory(TypedDict):
+    #: Index of the shard.
+    shard: int
+    #: `closed`: not in memory until it is next used. `unreachable`: its node does not answer.
+    state: Literal["open", "closed", "unreachable"]
+    #: Memory that the shard takes. Null unless it is open, like `records`, `unindexed` and
+    #: `logBytes`.
+    bytes: int | None
+    #: Records in memory.
+    records: int | None
+    #: Records that the index does not cover yet; each search scans them.
+    unindexed: int | None
+    #: Log after the newest checkpoint, which the next opening replays.
+    logBytes: int | None
+    #: Checkpoints on disk.
+    checkpointBytes: int
+
+
+class ShardMemory(_ShardMemory, total=False):
+    #: Memory by part, in bytes; the sum is `bytes`. Absent unless the shard is open.
+    parts: ShardMemoryParts
+
+
 class UsageUsage(TypedDict):
     #: Records upserted this month.
     write_count: int
@@ -479,6 +601,15 @@ class Usage(TypedDict):
     resets_at: str
     #: Plans and prices.
     pricing_url: str
+
+
+class UsageDay(TypedDict):
+    #: UTC day.
+    day: str
+    #: Records upserted that day.
+    write_count: int
+    #: Queries and facets counted that day.
+    query_count: int
 
 
 class ApiKey(TypedDict):
@@ -1018,6 +1149,24 @@ class ListAnchorsResult(_ListAnchorsResult, total=False):
     faults: list[AnchorFault]
 
 
+class GetMemoryResult(TypedDict):
+    #: Memory of the open shards.
+    bytes: int
+    shards: list[ShardMemory]
+
+
+class ListAuditLinksResult(TypedDict):
+    links: list[AuditLink]
+
+
+class CreateAuditLinkResult(TypedDict):
+    link: NewAuditLink
+
+
+class RevokeAuditLinkResult(TypedDict):
+    revoked: Literal[True]
+
+
 class DeleteAliasResult(TypedDict):
     deleted: Literal[True]
 
@@ -1029,6 +1178,10 @@ class _ListAliasesResult(TypedDict):
 class ListAliasesResult(_ListAliasesResult, total=False):
     #: Cursor of the next page; absent on the last page.
     nextCursor: str
+
+
+class GetDailyUsageResult(TypedDict):
+    days: list[UsageDay]
 
 
 class _ListKeysResult(TypedDict):
@@ -1232,11 +1385,17 @@ ROUTES = {
     "getVerification": ("GET", "/collections/{name}/verifications/{id}"),
     "exportRecords": ("GET", "/collections/{name}/export"),
     "listAnchors": ("GET", "/collections/{name}/anchors"),
+    "getMemory": ("GET", "/collections/{name}/memory"),
+    "getAudit": ("GET", "/audit-links/{token}"),
+    "listAuditLinks": ("GET", "/collections/{name}/audit-links"),
+    "createAuditLink": ("POST", "/collections/{name}/audit-links"),
+    "revokeAuditLink": ("DELETE", "/collections/{name}/audit-links/{id}"),
     "getAlias": ("GET", "/aliases/{alias}"),
     "putAlias": ("PUT", "/aliases/{alias}"),
     "deleteAlias": ("DELETE", "/aliases/{alias}"),
     "listAliases": ("GET", "/aliases"),
     "getUsage": ("GET", "/usage"),
+    "getDailyUsage": ("GET", "/usage/daily"),
     "listKeys": ("GET", "/keys"),
     "createKey": ("POST", "/keys"),
     "listAuditEntries": ("GET", "/audit"),
@@ -1273,6 +1432,8 @@ ONCE = frozenset(
         "deleteCollection",
         "deleteNamespace",
         "deleteAlias",
+        "createAuditLink",
+        "revokeAuditLink",
         "createKey",
         "revokeKey",
         "createAccount",
@@ -1303,7 +1464,9 @@ DEFAULTS: Mapping[str, Mapping[str, Any]] = {
     "listCollections": {"limit": 1000},
     "createCollection": {"metric": "cosine", "shards": 1, "replicas": 0, "quantization": "bf16", "deletionProtection": False},
     "listAnchors": {"limit": 100},
+    "getAudit": {"limit": 100},
     "listAliases": {"limit": 1000},
+    "getDailyUsage": {"days": 30},
     "listKeys": {"limit": 1000},
     "createKey": {"scopes": ["read","write","manage"]},
     "listAuditEntries": {"limit": 100},

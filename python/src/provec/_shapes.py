@@ -208,6 +208,68 @@ SHAPES: dict[str, Any] = {
         "position": "integer",
         "fault": "string"
     },
+    "AuditLink": {
+        "id": "string",
+        "label": "string | null",
+        "createdAt": "string",
+        "expiresAt": "string | null"
+    },
+    "NewAuditLink": {
+        "id": "string",
+        "label": "string | null",
+        "createdAt": "string",
+        "expiresAt": "string | null",
+        "token": "string"
+    },
+    "AuditView": {
+        "collectionId": "string",
+        "label": "string | null",
+        "expiresAt": "string | null",
+        "merkleRoot": "string",
+        "version": "integer",
+        "vectorCount": "integer",
+        "anchor": {
+            "status": "string",
+            "version": "integer | null",
+            "merkleRoot": "string | null",
+            "ledgerTx": "string | null",
+            "ledgerAddress": "string | null",
+            "ledgerExplorerUrl": "string | null",
+            "confirmedAt": "string | null"
+        },
+        "ledger": {
+            "program": "string",
+            "authority": "string | null",
+            "cluster": "string"
+        },
+        "history": {
+            "anchors": [
+                "#Anchor"
+            ],
+            "faults?": [
+                "#AnchorFault"
+            ],
+            "dropped": "integer",
+            "nextCursor": "string | null"
+        }
+    },
+    "ShardMemory": {
+        "shard": "integer",
+        "state": "string",
+        "bytes": "integer | null",
+        "parts?": {
+            "vectors": "integer",
+            "records": "integer",
+            "index": "integer",
+            "filters": "integer",
+            "merkleMap": "integer",
+            "slots": "integer"
+        },
+        "records": "integer | null",
+        "unindexed": "integer | null",
+        "logBytes": "integer | null",
+        "checkpointBytes": "integer"
+    },
     "Usage": {
         "month": "string",
         "plan": "string",
@@ -228,6 +290,11 @@ SHAPES: dict[str, Any] = {
         "query_count_uncertainty": "integer",
         "resets_at": "string",
         "pricing_url": "string"
+    },
+    "UsageDay": {
+        "day": "string",
+        "write_count": "integer",
+        "query_count": "integer"
     },
     "ApiKey": {
         "id": "string",
@@ -590,6 +657,24 @@ ANSWERS: dict[str, Any] = {
         "dropped": "integer",
         "nextCursor": "string | null"
     },
+    "getMemory": {
+        "bytes": "integer",
+        "shards": [
+            "#ShardMemory"
+        ]
+    },
+    "getAudit": "#AuditView",
+    "listAuditLinks": {
+        "links": [
+            "#AuditLink"
+        ]
+    },
+    "createAuditLink": {
+        "link": "#NewAuditLink"
+    },
+    "revokeAuditLink": {
+        "revoked": "boolean"
+    },
     "getAlias": "#Alias",
     "putAlias": "#Alias",
     "deleteAlias": {
@@ -602,6 +687,11 @@ ANSWERS: dict[str, Any] = {
         "nextCursor?": "string"
     },
     "getUsage": "#Usage",
+    "getDailyUsage": {
+        "days": [
+            "#UsageDay"
+        ]
+    },
     "listKeys": {
         "keys": [
             "#ApiKey"

@@ -48,12 +48,23 @@ export const ACCOUNT_SCHEMAS: OpenApiSchemas = {
     resets_at: time('When the monthly counts reset.'),
     pricing_url: textSchema('Plans and prices.', { format: 'uri' }),
   }),
+  UsageDay: object({
+    day: textSchema('UTC day.', { format: 'date' }),
+    write_count: countSchema('Records upserted that day.'),
+    query_count: countSchema('Queries and facets counted that day.'),
+  }),
   ApiKey: object(KEY),
   NewApiKey: object({ ...KEY, secret: textSchema('Secret of the key, shown only in this response.') }),
 };
 
 export const ACCOUNT_DESCRIPTIONS: Descriptions = {
   'metering.usage': ['getUsage', "This month's usage and the plan's limits", ref('Usage')],
+  'metering.usageDays': [
+    'getDailyUsage',
+    'Usage of each of the last days, oldest first',
+    object({ days: listSchema(ref('UsageDay')) }),
+    'Provec counts a write for its day in the same step that stores it. A node counts its queries when it reports them to the store, seconds later: about midnight, some of them count for the next day. Days before this was counted have zeros. Provec keeps 400 days.',
+  ],
   'keys.page': [
     'listKeys',
     'List keys, newest first, without their secrets',

@@ -38,7 +38,7 @@ export const ANCHOR_SCHEMAS: OpenApiSchemas = {
   }),
 };
 
-const HISTORY = object(
+export const ANCHOR_HISTORY = object(
   {
     anchors: listSchema(ref('Anchor')),
     faults: listSchema(ref('AnchorFault'), {
@@ -54,7 +54,7 @@ export const ANCHOR_DESCRIPTIONS: Descriptions = {
   'collections.anchors': [
     'listAnchors',
     'List the confirmed roots of a collection, newest first',
-    HISTORY,
+    ANCHOR_HISTORY,
     'This is the history of the collection: each root that the ledger confirmed, with its transaction. Provec keeps at least the newest 100,000; the ledger keeps the transactions of all. A page can have fewer anchors than `limit`: entries that the service did not write are named in `faults` and not listed. While nothing is anchored (by the plan, or with `PROVEC_LEDGER=off`), the list has what was anchored before.',
   ],
 };

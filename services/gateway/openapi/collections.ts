@@ -33,7 +33,8 @@ const transactionUrl = textSchema(
   'Link to that transaction in an explorer. Null if no explorer can open it, as with the embedded ledger.',
 );
 
-const ANCHOR = object({
+/** The newest anchor of a collection. */
+export const NEWEST_ANCHOR = object({
   status: textSchema(
     '`none` on plans without anchoring, and before the first write. `halted`: the stored data or the ledger contradicts what Provec recorded (see verify); Provec anchors nothing until the operator decides.',
     { enum: ['confirmed', 'pending', 'none', 'halted'] },
@@ -186,7 +187,7 @@ export function collectionSchemas(limits: Limits): OpenApiSchemas {
   return {
     CollectionName: collectionName(limits).schema,
     Collection: object(collection, ['tags', 'place']),
-    CollectionDetail: object({ ...collection, merkleRoot, version, anchor: ANCHOR }, ['tags', 'place']),
+    CollectionDetail: object({ ...collection, merkleRoot, version, anchor: NEWEST_ANCHOR }, ['tags', 'place']),
     RecordId: recordId(limits).schema,
     Namespace: namespace(limits).schema,
     AnchorStatus: textSchema('`none` on plans without anchoring.', { enum: ['confirmed', 'pending', 'none'] }),

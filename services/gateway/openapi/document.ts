@@ -8,8 +8,10 @@ import { routesOf } from '../routes.ts';
 import { ACCOUNT_DESCRIPTIONS, ACCOUNT_SCHEMAS } from './accounts.ts';
 import { ANCHOR_DESCRIPTIONS, ANCHOR_SCHEMAS } from './anchors.ts';
 import { AUDIT_DESCRIPTIONS, AUDIT_SCHEMAS, OPERATOR_AUDIT_DESCRIPTIONS } from './audit.ts';
+import { AUDIT_LINK_DESCRIPTIONS, AUDIT_LINK_SCHEMAS } from './audit-links.ts';
 import { COLLECTION_DESCRIPTIONS, collectionSchemas } from './collections.ts';
 import { withExamples } from './examples/attached.ts';
+import { MEMORY_DESCRIPTIONS, MEMORY_SCHEMAS } from './memory.ts';
 import { errorResponses, HEADER_COMPONENTS, operationOf, requestSchemas, TAGS } from './operation.ts';
 import { OPERATOR_DESCRIPTIONS, OPERATOR_SCHEMAS } from './operator.ts';
 import {
@@ -25,6 +27,8 @@ import {
 const DESCRIPTIONS = {
   ...COLLECTION_DESCRIPTIONS,
   ...ANCHOR_DESCRIPTIONS,
+  ...AUDIT_LINK_DESCRIPTIONS,
+  ...MEMORY_DESCRIPTIONS,
   ...ACCOUNT_DESCRIPTIONS,
   ...AUDIT_DESCRIPTIONS,
 };
@@ -168,6 +172,8 @@ export function openApiDocument(config: Pick<Config, 'limits' | 'adminToken'>): 
         ...requestSchemas(limits, bodies),
         ...collectionSchemas(limits),
         ...ANCHOR_SCHEMAS,
+        ...AUDIT_LINK_SCHEMAS,
+        ...MEMORY_SCHEMAS,
         ...ACCOUNT_SCHEMAS,
         ...AUDIT_SCHEMAS,
         ...(adminToken === null ? {} : OPERATOR_SCHEMAS),
@@ -176,6 +182,7 @@ export function openApiDocument(config: Pick<Config, 'limits' | 'adminToken'>): 
         CollectionName: { name: 'name', in: 'path', required: true, schema: ref('CollectionName') },
         Alias: { name: 'alias', in: 'path', required: true, schema: ref('CollectionName') },
         Namespace: { name: 'namespace', in: 'path', required: true, schema: ref('Namespace') },
+        Token: named('token', 'Token of the audit link.'),
         Id: {
           name: 'id',
           in: 'path',

@@ -6,6 +6,8 @@ import { CURSOR_MAX_CHARS } from '../../../contracts/requests/page-cursor.ts';
 import { type RequestName, requestsOf } from '../../../contracts/requests/requests.ts';
 import { ERROR_TABLE, type ErrorCode } from '../../../lib/errors.ts';
 import type { Limits } from '../../../lib/limits.ts';
+import { KEPT_DAYS } from '../../../store/usage.ts';
+import { USAGE_DAYS_DEFAULT } from '../page-query.ts';
 import { NDJSON_TYPE } from '../responses/sender.ts';
 import type { Route } from '../route.ts';
 import { withExamples } from './examples/attached.ts';
@@ -36,6 +38,7 @@ const ERRORS: { readonly [C in ErrorCode]?: readonly ActionName[] } = {
   COLLECTION_NOT_FOUND: ['collections.putAlias', ...REFERENCES],
   ALIAS_NOT_FOUND: ['collections.getAlias', 'collections.deleteAlias'],
   VERIFICATION_NOT_FOUND: ['verification.get'],
+  AUDIT_LINK_NOT_FOUND: ['collections.auditView', 'collections.revokeAuditLink'],
   KEY_NOT_FOUND: ['keys.revoke'],
   ACCOUNT_NOT_FOUND: REFERENCES,
   PLAN_NOT_FOUND: ['keys.deletePlan', 'keys.setPlan', 'keys.createAccount'],
@@ -46,6 +49,7 @@ const ERRORS: { readonly [C in ErrorCode]?: readonly ActionName[] } = {
   ALIAS_LIMIT_REACHED: ['collections.putAlias'],
   PLAN_IN_USE: ['keys.deletePlan'],
   PLANS_LIMIT_REACHED: ['keys.putPlan'],
+  AUDIT_LINK_LIMIT_REACHED: ['collections.createAuditLink'],
   LAST_KEY: ['keys.revoke'],
   PLAN_LIMIT_REACHED: [
     'collections.create',
@@ -58,7 +62,7 @@ const ERRORS: { readonly [C in ErrorCode]?: readonly ActionName[] } = {
   ],
   SHARD_UNAVAILABLE: ['verification.verify', 'collections.proof'],
 };
-const ALWAYS = ['INVALID_ARGUMENT', 'UNAUTHENTICATED', 'METHOD_NOT_ALLOWED', 'INTERNAL', 'UNAVAILABLE'] as const;
+const ALWAYS = ['INVALID_ARGUMENT', 'METHOD_NOT_ALLOWED', 'INTERNAL', 'UNAVAILABLE'] as const;
 const WITH_BODY = ['INVALID_JSON', 'BODY_TOO_LARGE', 'UNSUPPORTED_MEDIA_TYPE', 'REQUEST_TIMEOUT'] as const;
 
 const JSON_TYPE = 'application/json';
@@ -114,7 +118,8 @@ export function errorsOf({ access, action, body, method, path, mayBeAway }: Rout
   return new Set<ErrorCode>([
     ...ALWAYS,
     'RATE_LIMITED',
-    ...(access === 'operator' ? [] : (['FORBIDDEN'] as const)),
+    ...(access === 'link' ? [] : (['UNAUTHENTICATED'] as const)),
+    ...(access === 'operator' || access === 'link' ? [] : (['FORBIDDEN'] as const)),
     ...(access === 'read' || method === 'GET' ? [] : (['OUT_OF_CAPACITY'] as const)),
     ...(body === null ? [] : WITH_BODY),
     ...(path.includes('{name}') ? (['COLLECTION_NOT_FOUND'] as const) : []),
@@ -132,6 +137,7 @@ const PATH_PARAMETERS: Readonly<Record<string, string>> = {
   alias: 'Alias',
   id: 'Id',
   namespace: 'Namespace',
+  token: 'Token',
   key: 'Key',
   node: 'Node',
   plan: 'Plan',
@@ -153,6 +159,7 @@ function parametersOf(route: Route, limits: Limits): object[] {
     'keys.accountsPage': ofFullPage(limits.accountsPageMax),
     'collections.namespaces': { maximum: limits.namespacesPageMax, default: limits.namespacesPageDefault },
     'collections.anchors': { maximum: limits.anchorsPageMax, default: limits.anchorsPageDefault },
+    'collections.auditView': { maximum: limits.anchorsPageMax, default: limits.anchorsPageDefault },
     'cluster.shards': TABLE_PAGE,
     'cluster.collections': TABLE_PAGE,
     'cluster.anchors': TABLE_PAGE,
@@ -167,6 +174,10 @@ function parametersOf(route: Route, limits: Limits): object[] {
     cursor: {
       description: '`nextCursor` of the previous page.',
       schema: { type: 'string', minLength: 1, maxLength: CURSOR_CHARS[route.action] ?? CURSOR_MAX_CHARS },
+    },
+    days: {
+      description: 'Number of days, today included.',
+      schema: { type: 'integer', minimum: 1, maximum: KEPT_DAYS, default: USAGE_DAYS_DEFAULT },
     },
     usage: {
       description: 'Whether to add the usage of each account.',
@@ -216,6 +227,10 @@ const PROVING: readonly ActionName[] = [
   'verification.get',
   'collections.proof',
   'collections.anchors',
+  'collections.createAuditLink',
+  'collections.auditLinks',
+  'collections.revokeAuditLink',
+  'collections.auditView',
 ];
 /** Tags of other routes, by the first part of their paths. */
 const AREAS: Readonly<Record<string, Tag>> = {
@@ -230,7 +245,8 @@ function tagOf({ access, action, path }: Route): Tag {
   if (access === 'operator') return 'Operator';
   if (PROVING.includes(action)) return 'Verification';
   const [, area = '', target, what] = path.split('/');
-  const tag = target === '{name}' && what !== undefined ? 'Records' : AREAS[area];
+  const isOfRecords = target === '{name}' && what !== undefined && what !== 'memory';
+  const tag = isOfRecords ? 'Records' : AREAS[area];
   if (tag === undefined) throw new Error(`no tag for ${path}`);
   return tag;
 }
@@ -248,13 +264,23 @@ function locationOf({ location }: Route, status: number): OpenApiSchemas {
   return description ? { Location: { description, schema: { type: 'string' } } } : {};
 }
 
+/** What other callers than keys need. */
+const NEEDS: { readonly [A in Route['access']]?: string } = {
+  operator: 'Needs the operator token.',
+  link: 'Needs no key: the token is enough.',
+};
+
+function securityOf({ access }: Route): object[] {
+  if (access === 'link') return [];
+  return [access === 'operator' ? { operatorToken: [] } : { apiKey: [] }];
+}
+
 /** Returns the operation object of a route. Throws if the route has no description. */
 export function operationOf(route: Route, limits: Limits, allWords: Descriptions): OpenApiSchema {
   const words = allWords[route.action];
   if (words === undefined) throw new Error(`no description of ${route.action}`);
   const [operationId, summary, answer, description] = words;
-  const isOperators = route.access === 'operator';
-  const needs = isOperators ? 'Needs the operator token.' : `Needs the scope \`${route.access}\`.`;
+  const needs = NEEDS[route.access] ?? `Needs the scope \`${route.access}\`.`;
   const parameters = parametersOf(route, limits);
   const body =
     route.streams === 'request'
@@ -265,7 +291,7 @@ export function operationOf(route: Route, limits: Limits, allWords: Descriptions
     tags: [tagOf(route)],
     summary,
     description: description === undefined ? needs : `${description}\n\n${needs}`,
-    security: [isOperators ? { operatorToken: [] } : { apiKey: [] }],
+    security: securityOf(route),
     ...(parameters.length > 0 && { parameters }),
     ...(body && { requestBody: { required: true, content: body } }),
     responses: {

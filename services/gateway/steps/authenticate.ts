@@ -3,17 +3,19 @@ import { isProvecError, ProvecError, unauthenticated } from '../../../lib/errors
 import { isOperatorToken } from '../../../lib/secret/operator-token.ts';
 import type { Scope } from '../../../store/keys.ts';
 import type { RoutedRequest } from '../request-context.ts';
+import { authenticateLink } from './identify-link.ts';
 import type { StepParts } from './step.ts';
 import { isDryRun } from './wait-turn.ts';
 
 /**
- * Identifies the account of a request. At most `arrivalsMax` requests do so at once, since they
- * cannot be charged to an account yet. Throws UNAUTHENTICATED, UNAVAILABLE, or the error of the
- * keys service.
+ * Identifies the account of a request, by its key or its audit link. At most `arrivalsMax`
+ * requests do so at once, since they cannot be charged to an account yet. Throws UNAUTHENTICATED,
+ * UNAVAILABLE, or the error of the keys service.
  */
 export async function authenticate(request: RoutedRequest, parts: StepParts): Promise<void> {
   const { access, queue } = request.route;
   if (access === 'operator') return authenticateOperator(parts.config.adminToken, request);
+  if (access === 'link') return authenticateLink(request, parts);
   // Delete requests free up space, so they are admitted regardless of the number of arrivals.
   await parts.overload.arrive(queue !== 'perAccount', () => identify(request, parts));
 }
@@ -51,7 +53,7 @@ export function requireScopes(request: RoutedRequest): void {
 /** A dry run writes nothing and reveals what a read reveals. */
 function scopesOf(request: RoutedRequest): readonly Scope[] {
   const { access } = request.route;
-  if (access === 'operator') return [];
+  if (access === 'operator' || access === 'link') return [];
   return isDryRun(request) ? [access, 'read'] : [access];
 }
 

@@ -13,6 +13,7 @@ import type { RoutedRequest } from '../request-context.ts';
 import type { Pieces } from '../responses/json-pieces.ts';
 import type { RouteCall } from '../route.ts';
 import { identify, requireScopes } from './authenticate.ts';
+import { identifyLink } from './identify-link.ts';
 import type { StepParts } from './step.ts';
 import { enterQueue, isDryRun } from './wait-turn.ts';
 
@@ -109,7 +110,7 @@ function callsWithin(request: RoutedRequest, parts: StepParts, options: CallOpti
  */
 function isAbortable(request: RoutedRequest): boolean {
   const { access, queue } = request.route;
-  return isDryRun(request) || (access === 'read' && queue !== 'verify');
+  return isDryRun(request) || ((access === 'read' || access === 'link') && queue !== 'verify');
 }
 
 /**
@@ -188,7 +189,7 @@ function originOf({ id, identity, req, route }: RoutedRequest, { config }: StepP
 async function reauthenticate(request: RoutedRequest, parts: StepParts): Promise<void> {
   const askedMsAgo = parts.clock.monotonicMs() - request.identifiedMs;
   if (request.route.access === 'operator' || askedMsAgo <= INTERNAL_LIMITS.keyCacheMaxAgeMs) return;
-  await identify(request, parts);
+  await (request.route.access === 'link' ? identifyLink : identify)(request, parts);
   requireScopes(request);
 }
 

@@ -18,6 +18,10 @@ export interface StepParts {
   overload: Overload;
   rateLimit: RateLimit;
   operatorRateLimit: RateLimit;
+  /** Limit of an audit link. */
+  linkRateLimit: RateLimit;
+  /** Limit of an address that sends tokens of audit links. */
+  addressRateLimit: RateLimit;
   bodies: BodyPool;
   sender: Sender;
   responder: Responder;

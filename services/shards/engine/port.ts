@@ -21,6 +21,7 @@ import type {
 import type { FieldReport } from '../../../lib/shard/field-report.ts';
 import type { ShardHead } from '../../../lib/shard/head.ts';
 import type { FetchedRecord, ListedRecord, QueryOptions, ShardMatch } from '../../../lib/shard/match.ts';
+import type { MemoryParts } from '../../../lib/shard/memory.ts';
 import type { ShardProof } from '../../../lib/shard/proof.ts';
 import type { ListOptions, NamespaceRange } from '../../../lib/shard/read.ts';
 import type { RecordScope } from '../../../lib/shard/scope.ts';
@@ -49,6 +50,8 @@ export interface ShardWriter {
   readonly records: number;
   /** Bytes of memory held, estimated, including what snapshots keep. */
   readonly bytes: number;
+  /** The same by part; the parts sum up to `bytes`. */
+  readonly memory: MemoryParts;
   /** Number of records that `maintain` has not indexed yet. Queries find them all the same. */
   readonly unindexed: number;
   /**

@@ -5,6 +5,7 @@
 
 import { join } from 'node:path';
 import { isSameState, type ShardHead } from '../../../lib/shard/head.ts';
+import type { MemoryParts } from '../../../lib/shard/memory.ts';
 import type { ShardSpec } from '../../../lib/shard/spec.ts';
 import type { FetchedCheckpoint } from '../../../store/checkpoints.ts';
 import type { StoredRecord } from '../../../store/records.ts';
@@ -54,6 +55,15 @@ export class Shard implements ShardWriter {
   get bytes(): number {
     const { slots, view, commits } = this.#parts;
     return slots.bytes + view.bytes + commits.bytes;
+  }
+
+  get memory(): MemoryParts {
+    const { slots, view, commits } = this.#parts;
+    const vectors = slots.chunks.reduce((sum, chunk) => sum + chunk.vectors.byteLength, 0);
+    const records = slots.arena.bytes;
+    const index = view.search.index.bytes;
+    const filters = view.bytes - index;
+    return { vectors, records, index, filters, merkleMap: commits.bytes, slots: slots.bytes - vectors - records };
   }
 
   get unindexed(): number {

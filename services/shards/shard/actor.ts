@@ -20,7 +20,7 @@ import { ShardMoved } from '../../../lib/shard/moved.ts';
 import type { ShardSpec } from '../../../lib/shard/spec.ts';
 import type { WriteAck } from '../../../lib/shard/write-ack.ts';
 import type { Clock } from '../../../lib/time/clock.ts';
-import { monthOf } from '../../../lib/time/month.ts';
+import { dayOf, monthOf } from '../../../lib/time/month.ts';
 import type { LogEntry, ShardLog } from '../../../store/log.ts';
 import { StoreError } from '../../../store/port.ts';
 import type { ShardWrite, Staged, WriteOutcome } from '../engine/port.ts';
@@ -214,6 +214,7 @@ export class ShardActor<W extends WorkerRequests = ShardWorker> {
     const { contradicted } = this.#head;
     const head = contradicted ? { ...staged.commit.head, contradicted } : staged.commit.head;
     const entryBytes = body.byteLength;
+    const wallMs = this.#context.clock.wallMs();
     await this.#append({
       shard: this.key,
       seq: head.seq,
@@ -223,7 +224,8 @@ export class ShardActor<W extends WorkerRequests = ShardWorker> {
       head,
       tally: {
         accountId: this.spec.accountId,
-        month: monthOf(this.#context.clock.wallMs()),
+        month: monthOf(wallMs),
+        day: dayOf(wallMs),
         writes: sum(staged.outcomes, 'upserted'),
         vectors: sum(staged.outcomes, 'created'),
       },

@@ -119,6 +119,11 @@ export class Checkpointer {
     if (opening) opening.tailBytes += entryBytes;
   }
 
+  /** Returns the bytes of an open shard's log after its newest checkpoint; 0 if it is not open. */
+  tailBytes(key: ShardKey): number {
+    return this.#openings.get(key)?.tailBytes ?? 0;
+  }
+
   /** Whether the log of an open shard has grown enough to act now. */
   isDue({ key, size }: ShardActor): boolean {
     const opening = this.#openings.get(key);

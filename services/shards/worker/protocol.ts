@@ -15,6 +15,7 @@ import type { ChangePreview, PreviewOptions, RecordUpdate } from '../../../lib/s
 import type { ShardHead } from '../../../lib/shard/head.ts';
 import type { ShardKey } from '../../../lib/shard/key.ts';
 import type { AnswerPage, FetchedRecord, PageItem, ShardMatch } from '../../../lib/shard/match.ts';
+import type { MemoryParts } from '../../../lib/shard/memory.ts';
 import type { ShardProof } from '../../../lib/shard/proof.ts';
 import type { ShardReadOp, ShardReads } from '../../../lib/shard/read.ts';
 import type { RecordDifference } from '../../../lib/shard/recomputed.ts';
@@ -78,6 +79,7 @@ export interface WorkerOps extends ReadOps {
   countNew: OfShard<{ ids: string[] }, number>;
   prove: OfShard<{ id: string }, ShardProof>;
   size: OfShard<unknown, ShardSize>;
+  memory: OfShard<unknown, MemoryParts>;
   save: OfShard<{ folder: string }, ShardHead>;
   close: OfShard;
   recomputeBegin: OfSession<{ spec: ShardSpec }>;

@@ -186,6 +186,7 @@ export class ShardHost {
     // step, because it undoes and redoes the group in the Merkle map.
     prove: ({ key, id }) => withSnapshot(this.#hosted(key).shard, (snapshot) => runThrough(snapshot.prove(id))),
     size: ({ key }) => this.#hosted(key).size,
+    memory: ({ key }) => this.#hosted(key).shard.memory,
     save: ({ key, folder }) => this.#thenWake(key, this.#save(this.#hosted(key).shard, folder)),
     close: ({ key }) => {
       this.#endRuns((run) => run.key === key);

@@ -3,6 +3,7 @@ import type { ShardHead } from '../../../lib/shard/head.ts';
 import { parseShardKey, type ShardKey, shardKey } from '../../../lib/shard/key.ts';
 import type { AliasRow } from '../../aliases.ts';
 import type { AuditRow } from '../../audit.ts';
+import type { AuditLinkRow } from '../../audit-links.ts';
 import type { AccountRow } from '../../catalog.ts';
 import { type LogFindings, LogResealing, type StoredEntry } from '../../log-resealing.ts';
 import { isSameLink } from '../../log-seals.ts';
@@ -11,6 +12,7 @@ import type { StoredRow } from '../../resealing.ts';
 import type { Sealed } from '../../sealed.ts';
 import { headOf } from '../row-codec.ts';
 import { hasAliases } from './alias-table.ts';
+import { hasAuditLinks } from './audit-link-table.ts';
 import { hasAudit } from './audit-table.ts';
 import { type CollectionColumns, collectionOf } from './collection-table.ts';
 import type { Database } from './database.ts';
@@ -27,6 +29,7 @@ const TABLES = {
   account: 'accounts',
   alias: 'aliases',
   'audit entry': 'audit',
+  'audit link': 'audit_links',
   collection: 'collections',
   'API key': 'keys',
   plan: 'plans',
@@ -50,6 +53,7 @@ export class ResealTables {
     if (kind === 'alias' && !hasAliases(this.#database)) return [];
     if (kind === 'plan' && !hasPlans(this.#database)) return [];
     if (kind === 'audit entry' && !hasAudit(this.#database)) return [];
+    if (kind === 'audit link' && !hasAuditLinks(this.#database)) return [];
     // The rowid of a collection is its place.
     const [rowid, from] =
       kind === 'collection' ? ['place', collectionsWithTags(this.#database)] : ['rowid', TABLES[kind]];
@@ -131,6 +135,8 @@ function storedRow(kind: RowKind, columns: object): StoredRow {
       return { kind, isInPlace, row: columns as Sealed<PlanRow> };
     case 'audit entry':
       return { kind, isInPlace, row: columns as Sealed<AuditRow> };
+    case 'audit link':
+      return { kind, isInPlace, row: columns as Sealed<AuditLinkRow> };
     case 'API key':
       return { kind, isInPlace, row: listedKeyOf(columns as KeyColumns) };
   }

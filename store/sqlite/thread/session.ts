@@ -23,6 +23,7 @@ import { AccountLookup } from './account-lookup.ts';
 import { ACCOUNTS_SCHEMA, accountTable } from './account-table.ts';
 import { ALIASES_SCHEMA, aliasTable } from './alias-table.ts';
 import { ANCHORS_SCHEMA, AnchorTables } from './anchor-tables.ts';
+import { AUDIT_LINKS_SCHEMA, auditLinkTable } from './audit-link-table.ts';
 import { AUDIT_SCHEMA, auditTable } from './audit-table.ts';
 import { COLLECTIONS_SCHEMA, collectionTable } from './collection-table.ts';
 import { CONTRADICTIONS_SCHEMA, contradictionTable } from './contradiction-table.ts';
@@ -53,6 +54,7 @@ const JUDGED_IN_LOG = [
   'aliases',
   'anchoring_instances',
   'audit',
+  'audit_links',
   'collections',
   'collection_tags',
   'entries',
@@ -60,7 +62,10 @@ const JUDGED_IN_LOG = [
   'plans',
 ];
 
-/** Shared by all look-ups of an API key: the client, not yet authenticated, chooses the hash. */
+/**
+ * Shared by all look-ups of an API key or an audit link: the client, not yet authenticated,
+ * chooses the hash.
+ */
 const KEY_LOOKUPS = 'key look-ups';
 
 type Post = (message: FromThread, buffers?: ArrayBuffer[]) => void;
@@ -150,7 +155,7 @@ export class Session {
     const log = this.#open({
       path,
       schema,
-      later: `${ALIASES_SCHEMA};${TAGS_SCHEMA};${AUDIT_SCHEMA};${PLANS_SCHEMA}`,
+      later: `${ALIASES_SCHEMA};${TAGS_SCHEMA};${AUDIT_SCHEMA};${PLANS_SCHEMA};${AUDIT_LINKS_SCHEMA}`,
       judged: JUDGED_IN_LOG,
       pageBytes,
       made,
@@ -172,6 +177,7 @@ export class Session {
       anchors: new AnchorTables(log.database),
       contradictions: contradictionTable(log.database),
       audit: auditTable(log.database),
+      auditLinks: auditLinkTable(log.database),
       owners: ownerTable(log.database),
       plans: planTable(log.database),
       traces: traceTable(log.database, LOG_TRACES),
@@ -206,7 +212,7 @@ export class Session {
    * argument, and a collection whose account is unknown, stands for itself.
    */
   #accountOf(table: TableName, operation: string, owner: unknown): string {
-    if (table === 'keys' && operation === 'findByHash') return KEY_LOOKUPS;
+    if (operation === 'findByHash') return KEY_LOOKUPS;
     const id = String(owner);
     if (!TABLES_BY_COLLECTION.has(table)) return id;
     const collectionId = id.includes('.') ? parseShardKey(id).collectionId : id;

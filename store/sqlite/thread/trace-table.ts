@@ -7,6 +7,7 @@ export const LOG_TRACES = [
   'collection_tags',
   'aliases',
   'plans',
+  'audit_links',
   'usage_months',
   'query_blocks',
   'query_batches',

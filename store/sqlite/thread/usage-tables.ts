@@ -1,14 +1,26 @@
 import type { AccountId, CollectionId } from '../../../lib/ids.ts';
 import { parseShardKey, type ShardKey } from '../../../lib/shard/key.ts';
+import { daysBefore } from '../../../lib/time/month.ts';
 import type { Tally } from '../../log.ts';
-import type { AccountWriteHolds, QueriesTaken, QueryBlock, UsageRow } from '../../usage.ts';
+import {
+  type AccountWriteHolds,
+  KEPT_DAYS,
+  type QueriesTaken,
+  type QueryBlock,
+  type UsageDay,
+  type UsageRow,
+} from '../../usage.ts';
 import { decodeRow } from '../row-codec.ts';
 import { damagedValue } from '../store-failure.ts';
 import type { Database } from './database.ts';
 
+/** Length of a day, which tells it from a month. */
+const DAY_CHARS = 10;
+
 /**
- * `query_batches` is no longer used. It stays, because a file whose tables differ from the schema
- * is refused.
+ * The column `month` of `usage_months` holds months and, in rows of their own, days, which earlier
+ * versions ignore. `query_batches` is no longer used. It stays, because a file whose tables differ
+ * from the schema is refused.
  */
 export const USAGE_SCHEMA = `
   CREATE TABLE IF NOT EXISTS usage_months (
@@ -73,11 +85,21 @@ export class UsageTables {
     return granted;
   }
 
-  closeBlock(accountId: AccountId, month: string, id: string, used: number): boolean {
+  readDays(accountId: AccountId, from: string, through: string): UsageDay[] {
+    const sql = `SELECT month AS day, writes, queries FROM usage_months
+      WHERE account = ? AND month BETWEEN ? AND ? AND length(month) = ${DAY_CHARS} ORDER BY month`;
+    return this.#database.all<UsageDay>(sql, accountId, from, through).map((row) => ({ ...row }));
+  }
+
+  closeBlock(accountId: AccountId, month: string, id: string, used: number, day?: string): boolean {
     const open = this.#block(accountId, month, id);
     if (open === undefined) return false;
     this.#database.run('DELETE FROM query_blocks WHERE account = ? AND month = ? AND id = ?', accountId, month, id);
     this.#addQueries(accountId, month, -Math.max(0, open.granted - used));
+    if (day !== undefined) {
+      this.#beginDay(accountId, day);
+      this.#addQueries(accountId, day, Math.min(used, open.granted));
+    }
     return true;
   }
 
@@ -111,11 +133,15 @@ export class UsageTables {
   }
 
   /** Adds an entry's tally, in the transaction that appends the entry. */
-  tally(shard: ShardKey, { accountId, month, writes, vectors }: Tally): void {
+  tally(shard: ShardKey, { accountId, month, day, writes, vectors }: Tally): void {
     if (writes !== 0) {
       const sql = `INSERT INTO usage_months (account, month, writes) VALUES (?, ?, ?)
         ON CONFLICT DO UPDATE SET writes = writes + excluded.writes`;
       this.#database.run(sql, accountId, month, writes);
+      if (day !== undefined) {
+        this.#beginDay(accountId, day);
+        this.#database.run(sql, accountId, day, writes);
+      }
     }
     if (vectors === 0) return;
     const more = 'ON CONFLICT DO UPDATE SET vectors = vectors + excluded.vectors';
@@ -127,6 +153,14 @@ export class UsageTables {
   forget(accountId: AccountId): void {
     for (const table of ['usage_months', 'query_blocks', 'query_batches', 'stored_vectors', 'write_holds'])
       this.#database.run(`DELETE FROM ${table} WHERE account = ?`, accountId);
+  }
+
+  /** Removes days that are no longer kept, once when a day begins. */
+  #beginDay(accountId: AccountId, day: string): void {
+    const begun = 'SELECT 1 FROM usage_months WHERE account = ? AND month = ?';
+    if (this.#database.get(begun, accountId, day) !== undefined) return;
+    const sql = `DELETE FROM usage_months WHERE account = ? AND month < ? AND length(month) = ${DAY_CHARS}`;
+    this.#database.run(sql, accountId, daysBefore(day, KEPT_DAYS));
   }
 
   #month(accountId: AccountId, month: string): { writes: number; queries: number } {

@@ -124,6 +124,13 @@ test('proves a record against the ledger, and verifies the collection', async ()
   const { id } = await notes.startVerification();
   await until('it is done', async () => (await notes.getVerification(id)).state === 'done');
   const anchors = await notes.listAnchors({ limit: 2 }).all();
+  expect(await notes.memory()).toMatchObject({ shards: [{ state: 'open' }] });
+  const link = await notes.createAuditLink({ label: 'auditors', expiresAt: '2099-01-01T00:00:00Z' });
+  const { history } = await provec.getAudit(link.token, { limit: 1 });
+  expect(history.anchors).toEqual(anchors.slice(0, 1));
+  expect(await notes.listAuditLinks()).toMatchObject([{ id: link.id, label: 'auditors' }]);
+  await notes.revokeAuditLink(link.id);
+  await expect(provec.getAudit(link.token)).rejects.toMatchObject({ code: 'AUDIT_LINK_NOT_FOUND' });
   expect(anchors[0]).toMatchObject({ merkleRoot: proof.merkleRoot, version: proof.version });
   expect(anchors.length).toBeGreaterThan(2);
 });
@@ -186,6 +193,7 @@ test('keys and usage', async () => {
     const refusal = await reader.getUsage().catch((error: unknown) => error);
     return (refusal as Error).name === 'UnauthenticatedError';
   });
+  expect(await provec.getDailyUsage({ days: 2 })).toHaveLength(2);
   expect(await provec.getUsage()).toMatchObject({ plan: 'enterprise', usage: { collection_count: 2 } });
 });
 

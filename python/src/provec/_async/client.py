@@ -227,6 +227,15 @@ class AsyncProvec(_AsyncConnected):
         """Returns this month's usage and the plan's limits."""
         return cast(api.Usage, await self._transport.send("getUsage"))
 
+    async def get_daily_usage(self, *, days: int = 30) -> list[api.UsageDay]:
+        """Returns the usage of each of the last days, oldest first.
+
+        Args:
+            days: Number of days, today included.
+        """
+        answer = await self._transport.send("getDailyUsage", query=given(days=days))
+        return cast(api.GetDailyUsageResult, answer)["days"]
+
     def list_keys(
         self, *, limit: int = 1000, cursor: str | None = None
     ) -> AsyncListing[api.ListKeysResult, api.ApiKey]:
@@ -268,6 +277,20 @@ class AsyncProvec(_AsyncConnected):
             **({} if expires_at is None else {"expires_at": expires_at}),
         }
         return cast(api.CreateKeyResult, await self._transport.send("createKey", body=body))["key"]
+
+    async def get_audit(
+        self, token: str, *, limit: int = 100, cursor: str | None = None
+    ) -> api.AuditView:
+        """Returns what an audit link shows. The link may be of any account.
+
+        Args:
+            token: Token of the link.
+            limit: Maximum number of roots in `history`.
+            cursor: `nextCursor` of a `history`, to get the page after it.
+        """
+        query = given(limit=limit, cursor=cursor)
+        answer = await self._transport.send("getAudit", {"token": token}, query=query)
+        return cast(api.AuditView, answer)
 
     async def revoke_key(self, id: str) -> None:
         """Revokes the key with this id."""

@@ -391,6 +391,10 @@ class AsyncCollection:
         )
         return cast(api.ImportRecordsResult, answer)
 
+    async def memory(self) -> api.GetMemoryResult:
+        """Returns how much memory and disk each shard takes. Opens no shard."""
+        return cast(api.GetMemoryResult, await self._send("getMemory"))
+
     async def verify(self) -> api.VerifyResult:
         """Recomputes the root from the stored records and compares it with the ledger."""
         return cast(api.VerifyResult, await self._send("verifyCollection"))
@@ -434,6 +438,30 @@ class AsyncCollection:
             return cast(api.ListAnchorsResult, await self._send("listAnchors", query=query))
 
         return AsyncListing(ask, cursor, "anchors")
+
+    async def create_audit_link(
+        self, *, label: str | None = None, expires_at: str | None = None
+    ) -> api.NewAuditLink:
+        """Creates a link that shows the roots to anyone who has it. Only this answer has its token.
+
+        Args:
+            label: Shown to everyone who has the link.
+            expires_at: Time at which the link ends, in ISO 8601 with an offset; None for never.
+        """
+        body = {
+            **({} if label is None else {"label": label}),
+            **({} if expires_at is None else {"expiresAt": expires_at}),
+        }
+        answer = await self._send("createAuditLink", body=body)
+        return cast(api.CreateAuditLinkResult, answer)["link"]
+
+    async def list_audit_links(self) -> Sequence[api.AuditLink]:
+        """Lists the audit links, newest first, without their tokens."""
+        return cast(api.ListAuditLinksResult, await self._send("listAuditLinks"))["links"]
+
+    async def revoke_audit_link(self, id: str) -> None:
+        """Revokes the audit link with this id."""
+        await self._transport.send("revokeAuditLink", {"name": self.name, "id": id})
 
     async def _send(self, operation: str, **parts: Any) -> Any:
         return await self._transport.send(operation, {"name": self.name}, **parts)

@@ -228,6 +228,15 @@ class Provec(_Connected):
         """Returns this month's usage and the plan's limits."""
         return cast(api.Usage, self._transport.send("getUsage"))
 
+    def get_daily_usage(self, *, days: int = 30) -> list[api.UsageDay]:
+        """Returns the usage of each of the last days, oldest first.
+
+        Args:
+            days: Number of days, today included.
+        """
+        answer = self._transport.send("getDailyUsage", query=given(days=days))
+        return cast(api.GetDailyUsageResult, answer)["days"]
+
     def list_keys(
         self, *, limit: int = 1000, cursor: str | None = None
     ) -> Listing[api.ListKeysResult, api.ApiKey]:
@@ -269,6 +278,20 @@ class Provec(_Connected):
             **({} if expires_at is None else {"expires_at": expires_at}),
         }
         return cast(api.CreateKeyResult, self._transport.send("createKey", body=body))["key"]
+
+    def get_audit(
+        self, token: str, *, limit: int = 100, cursor: str | None = None
+    ) -> api.AuditView:
+        """Returns what an audit link shows. The link may be of any account.
+
+        Args:
+            token: Token of the link.
+            limit: Maximum number of roots in `history`.
+            cursor: `nextCursor` of a `history`, to get the page after it.
+        """
+        query = given(limit=limit, cursor=cursor)
+        answer = self._transport.send("getAudit", {"token": token}, query=query)
+        return cast(api.AuditView, answer)
 
     def revoke_key(self, id: str) -> None:
         """Revokes the key with this id."""

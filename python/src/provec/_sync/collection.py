@@ -392,6 +392,10 @@ class Collection:
         )
         return cast(api.ImportRecordsResult, answer)
 
+    def memory(self) -> api.GetMemoryResult:
+        """Returns how much memory and disk each shard takes. Opens no shard."""
+        return cast(api.GetMemoryResult, self._send("getMemory"))
+
     def verify(self) -> api.VerifyResult:
         """Recomputes the root from the stored records and compares it with the ledger."""
         return cast(api.VerifyResult, self._send("verifyCollection"))
@@ -435,6 +439,30 @@ class Collection:
             return cast(api.ListAnchorsResult, self._send("listAnchors", query=query))
 
         return Listing(ask, cursor, "anchors")
+
+    def create_audit_link(
+        self, *, label: str | None = None, expires_at: str | None = None
+    ) -> api.NewAuditLink:
+        """Creates a link that shows the roots to anyone who has it. Only this answer has its token.
+
+        Args:
+            label: Shown to everyone who has the link.
+            expires_at: Time at which the link ends, in ISO 8601 with an offset; None for never.
+        """
+        body = {
+            **({} if label is None else {"label": label}),
+            **({} if expires_at is None else {"expiresAt": expires_at}),
+        }
+        answer = self._send("createAuditLink", body=body)
+        return cast(api.CreateAuditLinkResult, answer)["link"]
+
+    def list_audit_links(self) -> Sequence[api.AuditLink]:
+        """Lists the audit links, newest first, without their tokens."""
+        return cast(api.ListAuditLinksResult, self._send("listAuditLinks"))["links"]
+
+    def revoke_audit_link(self, id: str) -> None:
+        """Revokes the audit link with this id."""
+        self._transport.send("revokeAuditLink", {"name": self.name, "id": id})
 
     def _send(self, operation: str, **parts: Any) -> Any:
         return self._transport.send(operation, {"name": self.name}, **parts)

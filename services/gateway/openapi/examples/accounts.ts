@@ -27,6 +27,12 @@ export const ACCOUNTS: readonly Example[] = [
     },
   },
   {
+    operation: 'getDailyUsage',
+    summary: 'Today',
+    query: { days: 1 },
+    answer: { days: [{ day: '2026-11-26', write_count: 12, query_count: 8 }] },
+  },
+  {
     operation: 'createKey',
     summary: 'A key that only reads',
     body: { name: 'reader', scopes: ['read'], expires_at: '2099-01-01T00:00:00Z' },

@@ -55,7 +55,7 @@ export const AUDIT: readonly Example[] = [
           hash: SECOND_HASH,
         },
       ],
-      head: { seq: 26, hash: HEAD_HASH },
+      head: { seq: 30, hash: HEAD_HASH },
       nextCursor: '2',
     },
   },

@@ -1,9 +1,11 @@
 import { ACCOUNTS } from './accounts.ts';
 import { ALIASES } from './aliases.ts';
 import { AUDIT, OPERATOR_AUDIT } from './audit.ts';
+import { AUDIT_LINKS } from './audit-links.ts';
 import { CLUSTER } from './cluster.ts';
 import { COLLECTIONS_CREATED, COLLECTIONS_MANAGED } from './collections.ts';
 import type { Example } from './example.ts';
+import { MEMORY } from './memory.ts';
 import { OPERATOR_ACCOUNTS } from './operator-accounts.ts';
 import { OPERATOR_PLANS } from './operator-plans.ts';
 import { PAGES } from './pages.ts';
@@ -19,6 +21,8 @@ export const STORY: readonly Example[] = [
   ...RECORDS_FOUND,
   ...ALIASES,
   ...RECORDS_PROVED,
+  ...AUDIT_LINKS,
+  ...MEMORY,
   ...RECORDS_DELETED,
   ...COLLECTIONS_MANAGED,
   ...REFUSED,
