@@ -23,6 +23,8 @@ import type { TlsCertificate } from './tls-certificate.ts';
 
 const KEEP_ALIVE_MS = 65_000;
 const CONNECTIONS_MAX = 16_384;
+/** A connection with TLS takes 64 KiB, three times as much as one without. */
+const TLS_CONNECTIONS_MAX = 4_096;
 const CHECKS_PER_TIMEOUT = 10;
 const PROBED_EVERY_MS = 500;
 
@@ -82,7 +84,7 @@ export class HttpServer {
     };
     this.#server = serverOf(timeouts, accept(false), certificate);
     this.#server.maxHeadersCount = HEADERS_MAX;
-    this.#server.maxConnections = CONNECTIONS_MAX;
+    this.#server.maxConnections = certificate === null ? CONNECTIONS_MAX : TLS_CONNECTIONS_MAX;
     // Undocumented in Node: keeps a connection open until its responses are sent, after the client
     // has half-closed it.
     Object.assign(this.#server, { httpAllowHalfOpen: true });
