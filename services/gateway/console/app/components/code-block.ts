@@ -4,8 +4,8 @@ import { CopyButton } from './copy-button.ts';
 
 /** A text to copy, as it is. */
 export function CodeBlock({ code, what }: { code: string; what: string }) {
-  return html`<div class="code-block" role="region" aria-label=${what} tabindex="0">
-    <pre><code>${code}</code></pre>
+  return html`<div class="code-block">
+    <pre role="region" aria-label=${what} tabindex="0"><code>${code}</code></pre>
     <${CopyButton} text=${code} what=${what} />
   </div>`;
 }

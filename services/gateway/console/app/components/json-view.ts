@@ -6,7 +6,7 @@ const MAX = 2_000;
 
 /** A JSON value of a tenant, as text. */
 export function JsonView({ value, label }: { value: unknown; label: string }) {
-  return html`<div class="code-block" role="region" aria-label=${label} tabindex="0">
-    <pre><${VisibleText} value=${JSON.stringify(value, null, 2)} max=${MAX} isBlock /></pre>
+  return html`<div class="code-block">
+    <pre role="region" aria-label=${label} tabindex="0"><${VisibleText} value=${JSON.stringify(value, null, 2)} max=${MAX} isBlock /></pre>
   </div>`;
 }
