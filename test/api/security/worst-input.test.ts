@@ -49,8 +49,9 @@ async function heldLines(): Promise<string[]> {
 const hasArrived = (bytes: number) =>
   until('the service holds half of the body', async () => (await heldLines()).includes(`${BODY_BYTES} ${bytes}`));
 
-/** Their names are made by the service. */
-const UNKNOWN = /\/verifications\/\{id\}$/;
+/** Refused: only the service makes the names in their paths, or there is no folder for backups. */
+const UNKNOWN =
+  /\/verifications\/\{id\}$|\/audit-links\/\{|\/admin\/(accounts|nodes|shards|anchors)\/\{|\/admin\/backups$/;
 const operationOf = ({ name }: { name: string }): string => name.replace(/ \(\d+\)$/, '');
 
 const medianOf = (values: number[]): number => values.toSorted((one, other) => one - other)[values.length >> 1]!;
