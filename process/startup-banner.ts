@@ -26,6 +26,7 @@ export function startupBanner(config: Config, startup: Startup): string {
   const { healthUrl, bootstrapSecret } = startup;
   const facts: [name: string, value: string | null][] = [
     ['Data folder', config.dataDir],
+    ['Console', url && `${url}/console/`],
     ['Ledger', ledgerLine(startup.ledger)],
     ['Health', healthUrl && `${healthUrl}/readyz`],
     ['API key', bootstrapSecret && keyLine(config, bootstrapSecret)],
