@@ -51,6 +51,11 @@ export class ConsoleVisitor {
     return this.page.getByText(text).first().waitFor();
   }
 
+  /** Waits for a value beside its name in a list of facts. */
+  async seesFact(name: string, value: string): Promise<void> {
+    await this.page.locator(`dt:text-is("${name}") + dd:text-is("${value}")`).first().waitFor();
+  }
+
   /** Expects what is shown to be sound, wide and narrow, light and dark. */
   async expectSound(what: string): Promise<void> {
     for (const colorScheme of SCHEMES) {
@@ -64,13 +69,17 @@ export class ConsoleVisitor {
     await this.page.setViewportSize(SIZES[0]);
   }
 
-  /** Keeps a picture for docs/console.md, if PROVEC_TEST_SCREENSHOTS names a folder. */
-  async picture(name: string, { width = 1120, height = 640, scheme = 'light' as Scheme } = {}): Promise<void> {
+  /**
+   * Keeps a picture for docs/console.md, if PROVEC_TEST_SCREENSHOTS names a folder. `to`: heading
+   * of the card at its top.
+   */
+  async picture(name: string, { width = 1120, height = 640, scheme = 'light' as Scheme, to = '' } = {}): Promise<void> {
     const folder = process.env.PROVEC_TEST_SCREENSHOTS;
     if (folder === undefined) return;
     await this.page.emulateMedia({ colorScheme: scheme });
     await this.page.setViewportSize({ width, height });
     await this.page.evaluate('scrollTo(0, 0)');
+    if (to !== '') await this.page.evaluate(placeOf(to));
     await this.page.waitForLoadState('networkidle');
     await this.page.screenshot({ path: `${folder}/${name}.png` });
     await this.page.emulateMedia({ colorScheme: 'light' });
@@ -81,3 +90,9 @@ export class ConsoleVisitor {
     return this.#visit.close();
   }
 }
+
+/** Returns an expression that scrolls to the card with a heading. */
+const placeOf = (heading: string): string => `scrollTo(0,
+  [...document.querySelectorAll('.card')]
+    .find((card) => card.querySelector('h2')?.innerText === ${JSON.stringify(heading)})
+    .getBoundingClientRect().top - 16)`;

@@ -8,16 +8,19 @@ interface LedgerLinkProps {
   /** Its page in an explorer; null if none can open it. */
   url: string | null;
   what: string;
+  /** All characters, or only the first and the last. */
+  isWhole?: boolean;
 }
 
 const ENDS = 6;
 
 /** A transaction or an address of the ledger: short, to copy, and leading to an explorer. */
-export function LedgerLink({ value, url, what }: LedgerLinkProps) {
-  const short = html`<code title=${value}>${value.slice(0, ENDS)}…${value.slice(-ENDS)}</code>`;
+export function LedgerLink({ value, url, what, isWhole = false }: LedgerLinkProps) {
+  const text = isWhole ? value : `${value.slice(0, ENDS)}…${value.slice(-ENDS)}`;
+  const shown = html`<code title=${isWhole ? undefined : value}>${text}</code>`;
   const isLink = url !== null && /^https?:\/\//.test(url);
-  return html`<span class="ledger-link">
-    ${isLink ? html`<a href=${url} target="_blank" rel="noopener noreferrer">${short}<${Icon} name="out" /></a>` : short}
+  return html`<span class=${isWhole ? 'ledger-link ledger-whole' : 'ledger-link'}>
+    ${isLink ? html`<a href=${url} target="_blank" rel="noopener noreferrer">${shown}<${Icon} name="out" /></a>` : shown}
     <${CopyButton} text=${value} what=${what} />
   </span>`;
 }

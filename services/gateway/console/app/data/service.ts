@@ -34,14 +34,32 @@ export async function ask<K extends OperationId>(
   }
 }
 
-function askWith<K extends OperationId>(key: string, operation: K, call: CallArguments<K>, signal?: AbortSignal) {
+/** Calls an operation that needs no key, and sends none. Rejects like `ask`. */
+export function askOpenly<K extends OperationId>(operation: K, call: CallArguments<K>, signal: AbortSignal) {
+  return askWith('none', operation, call, signal, fetchWithoutKey);
+}
+
+function askWith<K extends OperationId>(
+  key: string,
+  operation: K,
+  call: CallArguments<K>,
+  signal?: AbortSignal,
+  fetch?: typeof globalThis.fetch,
+): Promise<AnswerOf<K>> {
   const deadline = AbortSignal.timeout(DEADLINE_MS);
   // Pages show an answer's warnings beside it; the browser's console stays quiet.
   const options = { url: SERVICE_URL, apiKey: key, retryForMs: RETRY_FOR_MS, onWarning: () => undefined };
-  return new Transport(options).send(operation, call, {
+  return new Transport({ ...options, ...(fetch && { fetch }) }).send(operation, call, {
     signal: signal === undefined ? deadline : AbortSignal.any([signal, deadline]),
   });
 }
+
+/** The transport has a key for every request. */
+const fetchWithoutKey: typeof fetch = (input, init) => {
+  const headers = new Headers(init?.headers);
+  headers.delete('authorization');
+  return fetch(input, { ...init, headers });
+};
 
 /**
  * Finds out what a key may do, with two reads that change nothing. Rejects with

@@ -11,11 +11,17 @@ import { PAGES } from './pages.ts';
 import { hrefOf, type PageRoute, usePageRoute } from './route.ts';
 import { SignIn } from './sign-in.ts';
 
-/** The console: the navigation and a page, or the sign-in. */
+/** First segment of the address of an audit link, which needs no key. */
+const AUDIT = 'audit';
+const loadAudit = () => import('../pages/audit/audit-page.ts');
+
+/** The console: the navigation and a page, the sign-in, or an audit. */
 export function Shell() {
   const { key } = useSession();
   const route = usePageRoute();
   useKeptKey();
+  if (route.path[0] === AUDIT)
+    return html`<${Lazy} load=${loadAudit} props=${{ token: route.path[1] ?? '' }} /><${Toasts} />`;
   if (key === null) return html`<${SignIn} /><${Toasts} />`;
   return html`<div class="shell">
     <a class="skip" href="#main" onClick=${skip}>Skip to the page</a>

@@ -7,6 +7,7 @@ import { Time } from '../../components/time.ts';
 import { ask } from '../../data/service.ts';
 import { useData } from '../../data/use-data.ts';
 import { html } from '../../html.ts';
+import { UsageByDay } from './usage-by-day.ts';
 
 type Measure = keyof Api.Usage['usage'];
 
@@ -36,7 +37,8 @@ function UsageView({ usage }: { usage: Api.Usage }) {
     <section class="card">
       <h2>Now</h2>
       <${Measures} usage=${usage} measures=${STORED} />
-    </section>`;
+    </section>
+    <${UsageByDay} usage=${usage} />`;
 }
 
 function Measures({ usage, measures }: { usage: Api.Usage; measures: typeof STORED }) {
