@@ -1,13 +1,10 @@
 import { type AccountContent, accountIn, ledgerAccount } from '../verify/ledger-account.ts';
 import { LedgerError } from '../verify/ledger-node.ts';
 import { ledgerTransaction, transactionIn } from '../verify/ledger-transaction.ts';
-import type { Ledger } from '../verify/verify-on-ledger.ts';
+import type { LedgerSource } from '../verify/verdict.ts';
 import { InputError, readJson, UnreachableLedgerError } from './json-file.ts';
 
-/** Functions that read the ledger. They reject with an InputError if it cannot be read. */
-export type LedgerSource = Pick<Ledger, 'readAccount' | 'readTransaction'>;
-
-/** Reads from a node of the ledger. */
+/** Reads from a node of the ledger. Rejects with an InputError if the node cannot be read. */
 export const nodeAt = (url: string): LedgerSource => ({
   readAccount: (address) => asInputError(() => ledgerAccount(url, address), UnreachableLedgerError),
   readTransaction: (signature) => asInputError(() => ledgerTransaction(url, signature), UnreachableLedgerError),

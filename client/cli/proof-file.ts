@@ -1,10 +1,8 @@
+import { expectedRecordIn } from '../verify/expected-record.ts';
 import type { RecordProof } from '../verify/record-proof.ts';
-import type { ExpectedRecord } from '../verify/verify-proof.ts';
+import { type TrustBasis, type Verdict, verdictOn } from '../verify/verdict.ts';
 import { InputError, readJson, within } from './json-file.ts';
 import { answersIn, nodeAt } from './ledger-source.ts';
-import { type TrustBasis, type Verdict, verdictOn } from './verdict.ts';
-
-const RECORD_KEYS = ['id', 'namespace', 'values', 'metadata'];
 
 /** Options that say what is trusted: a root, or an authority and where its accounts are read. */
 export interface TrustOptions {
@@ -32,7 +30,7 @@ export async function verdictOnFile(path: string, options: TrustOptions & Expect
   const outcome = present ? 'present' : absent ? 'absent' : undefined;
   const trusted = trustedIn(sources);
   const proof = within(await readJson(path), 'proof') as RecordProof;
-  const expected = record === undefined ? {} : recordIn(await readJson(record), record);
+  const expected = record === undefined ? {} : expectedRecordIn(await readJson(record), record);
   if (id !== undefined && (expected.id ?? id) !== id) throw new InputError(`${record} is of another id than --id.`);
   if (namespace !== undefined && (expected.namespace ?? namespace) !== namespace)
     throw new InputError(`${record} is of another namespace than --namespace.`);
@@ -43,20 +41,6 @@ export async function verdictOnFile(path: string, options: TrustOptions & Expect
     collectionId,
     outcome,
   });
-}
-
-/** Checks an expected record. Unknown keys are refused, since a misspelt key would be ignored. */
-function recordIn(value: unknown, path: string): ExpectedRecord {
-  const isObject = typeof value === 'object' && value !== null && !Array.isArray(value);
-  const keys = isObject ? Object.keys(value) : [];
-  const other = keys.find((key) => !RECORD_KEYS.includes(key));
-  if (other !== undefined)
-    throw new InputError(
-      `${path} has the key ${JSON.stringify(other)}; a record has id, namespace, values and metadata alone.`,
-    );
-  if (keys.length === 0)
-    throw new InputError(`${path} must hold an object with at least one of id, values and metadata.`);
-  return value as ExpectedRecord;
 }
 
 /** Returns what the options say is trusted. Throws InputError unless they say it exactly once. */

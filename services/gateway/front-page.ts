@@ -21,6 +21,7 @@ export function frontPage(origin: string, state: Readiness['status']): PlainAnsw
     '<p>A vector database that can prove what it stores.</p>',
     `<p>State: <strong id="state">${state}</strong></p>`,
     '<p><a href="/console/">Open the console</a>, or stay in the shell.</p>',
+    '<p>Someone gave you a proof? <a href="/console/verify/">Verify it</a>, without a key.</p>',
     '<p>Create a collection, with the key that the first start printed in <code>KEY</code>:</p>',
     `<pre>${escaped(first)}</pre>`,
     `<p>${links.join(' · ')}</p>`,

@@ -238,3 +238,88 @@ test('metrics name the console once, whatever the paths', async () => {
   expect(metrics).not.toContain('made-up');
   expect(metrics).not.toContain(version);
 });
+
+describe('the verifier', () => {
+  const WORKER = 'services/gateway/console/app/verifier/worker.ts';
+  const NODES = 'https: http://127.0.0.1:* http://localhost:*';
+  let page: Answer;
+  let text: string;
+  const files = () => [...new Set(Array.from(text.matchAll(/ (?:href|src)="\.\.\/([^"]+)"/g), ([, path]) => path!))];
+
+  beforeAll(async () => {
+    page = await ask('/console/verify/');
+    text = page.body.toString();
+  });
+
+  test('has a policy that differs from the console’s in the nodes that it may ask, and in its import map', () => {
+    const own = `${page.headers['content-security-policy']}`.split('; ');
+    const [, map] = /<script type="importmap">(.+?)<\/script>/.exec(text)!;
+    const expected = policy
+      .split('; ')
+      .map((rule) => (rule === "connect-src 'self'" ? `connect-src ${NODES}` : rule))
+      .map((rule) => (rule.startsWith('script-src') ? `script-src 'self' '${hashOf(map!)}'` : rule));
+    expect(own).toEqual(expected);
+    expect(page.headers).toMatchObject({ 'cache-control': 'no-cache', 'x-content-type-options': 'nosniff' });
+    expect(text).not.toMatch(/ style=|<style| on\w+=|https?:\/\//);
+  });
+
+  test('is reached from the front page, and without the slash', async () => {
+    expect((await ask('/')).body.toString()).toContain('<a href="/console/verify/">');
+    const { status, headers } = await ask('/console/verify');
+    expect([status, headers.location]).toEqual([308, 'verify/']);
+    const known = await ask('/console/verify/', { 'if-none-match': `${page.headers.etag}` });
+    expect([known.status, known.body.length]).toEqual([304, 0]);
+  });
+
+  test('loads few files, and none that talks to this service', async () => {
+    expect(files().length).toBeGreaterThan(20);
+    for (const coding of Object.keys(CODINGS)) {
+      const paths = ['verify/', ...files()];
+      const answers = await Promise.all(paths.map((path) => ask(`/console/${path}`, { 'accept-encoding': coding })));
+      expect(answers.map(({ status }) => status)).toEqual(paths.map(() => 200));
+      const bytes = answers.map(({ body, rawHeaders }) => body.length + (coding === 'br' ? headBytes(rawHeaders) : 0));
+      expect(bytes.reduce((sum, one) => sum + one, 0)).toBeLessThan(FIRST_VIEW_MAX_BYTES);
+    }
+    expect(files().filter((path) => /\/client\/|\/app\/(?:data|pages)\//.test(path))).toEqual([]);
+  });
+
+  test('checks in a worker whose own policy allows nodes of the ledger alone', async () => {
+    const { headers, body } = await ask(`/console/${version}/${WORKER}`);
+    expect(headers).toMatchObject({
+      'content-type': 'text/javascript; charset=utf-8',
+      'cache-control': 'public, max-age=31536000, immutable',
+      'content-security-policy': `default-src 'none'; connect-src ${NODES}`,
+    });
+    // Workers have no import map, so everything is in one script.
+    expect(body.toString()).not.toMatch(/^\s*(?:import|export)\b/m);
+  });
+
+  test('is one file to save, whose policy has the hashes of all that it runs', async () => {
+    const { headers, body } = await ask('/console/verify/provec-verify.html');
+    const file = body.toString();
+    expect(headers).toMatchObject({
+      'content-type': 'text/html; charset=utf-8',
+      'content-disposition': 'attachment; filename="provec-verify.html"',
+      'cache-control': 'no-cache',
+    });
+    const [, own] = /<meta http-equiv="Content-Security-Policy" content="([^"]+)">/.exec(file)!;
+    const [, style] = /<style>([\s\S]*?)<\/style>/.exec(file)!;
+    const [, script] = /<script type="module">([\s\S]*?)<\/script>/.exec(file)!;
+    expect(own!.split('; ').sort()).toEqual(
+      [
+        "default-src 'none'",
+        `script-src '${hashOf(script!)}'`,
+        `style-src '${hashOf(style!)}'`,
+        `connect-src ${NODES}`,
+        'worker-src blob:',
+        "base-uri 'none'",
+        "form-action 'none'",
+        "require-trusted-types-for 'script'",
+        'trusted-types provec-worker',
+      ].sort(),
+    );
+    expect(file.match(/<script/g)).toHaveLength(2);
+    expect(file).not.toMatch(/ (?:src|href)="/);
+    expect(body.length).toBeLessThan(250_000);
+  });
+});

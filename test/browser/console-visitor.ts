@@ -86,6 +86,12 @@ export class ConsoleVisitor {
     await this.page.setViewportSize(SIZES[0]);
   }
 
+  /** Presses a link that opens another page, and resolves with that page. */
+  async opens(link: string): Promise<BrowserPage> {
+    const [page] = await Promise.all([this.#visit.nextPage(), this.page.getByRole('link', { name: link }).click()]);
+    return page;
+  }
+
   close(): Promise<void> {
     return this.#visit.close();
   }

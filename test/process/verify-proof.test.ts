@@ -72,7 +72,7 @@ describe('a valid proof', () => {
       code: 0,
       stdout: [
         `PRESENT  "a/ü🧭" is in the collection ${collection.id} (as the proof names it)`,
-        '  content    not compared: give --record',
+        '  content    not compared: no record was given',
         `  root       ${collection.merkleRoot}`,
         `  version    ${collection.version}, of 41 vectors`,
         `  ledger     ${collection.anchor.ledgerAddress}, written by ${service.ledger!.authority}`,
@@ -100,7 +100,7 @@ describe('a valid proof', () => {
   test.each([
     [{ values: RECORD.values }, 'values as expected; metadata not compared'],
     [{ metadata: RECORD.metadata }, 'metadata as expected; values not compared'],
-    [{ id: RECORD.id }, 'not compared: give --record'],
+    [{ id: RECORD.id }, 'not compared: no record was given'],
   ])('what was compared of its content, given %j', async (record, said) => {
     await keep('part', record);
     const { code, stdout } = await verify('{proof}', '--root', proof.merkleRoot, '--record', '{part}', '--present');

@@ -17,6 +17,8 @@ interface Locator {
   fill(text: string): Promise<void>;
   check(): Promise<void>;
   selectOption(value: string): Promise<unknown>;
+  setInputFiles(path: string): Promise<void>;
+  getAttribute(name: string): Promise<string | null>;
   waitFor(options?: { state?: 'visible' | 'hidden' }): Promise<void>;
   textContent(): Promise<string | null>;
   isDisabled(): Promise<boolean>;
@@ -49,14 +51,20 @@ export interface BrowserPage {
 
 export type Scheme = 'light' | 'dark';
 
+interface BrowserContext {
+  newPage(): Promise<BrowserPage>;
+  waitForEvent(event: 'page'): Promise<BrowserPage>;
+  close(): Promise<void>;
+}
+
 interface Chromium {
-  newContext(options: object): Promise<{ newPage(): Promise<BrowserPage>; close(): Promise<void> }>;
+  newContext(options: object): Promise<BrowserContext>;
   close(): Promise<void>;
 }
 
 export interface TestBrowser {
-  /** Opens a page that notes what goes wrong in it. */
-  open(): Promise<Visit>;
+  /** Opens a page that notes what goes wrong in it. It may ask `allowed` origins, too. */
+  open(allowed?: () => readonly string[]): Promise<Visit>;
   dispose(): Promise<void>;
 }
 
@@ -65,6 +73,8 @@ export interface Visit {
   readonly page: BrowserPage;
   /** Messages of the browser: errors, warnings, breaches of the policy, other origins. */
   readonly faults: string[];
+  /** Resolves with the page that a link opens next. */
+  nextPage(): Promise<BrowserPage>;
   /** Expects that axe finds nothing, and that nothing is wider than the page. */
   expectSound(what: string): Promise<void>;
   close(): Promise<void>;
@@ -84,7 +94,7 @@ export async function startBrowser(): Promise<TestBrowser> {
   const axe = await readFile(join(modules, 'axe-core/axe.min.js'), 'utf8');
   const browser = await chromium.launch({ executablePath: CHROMIUM, args: ['--no-sandbox'] });
   return {
-    open: () => openVisit(browser, axe),
+    open: (allowed = () => []) => openVisit(browser, axe, allowed),
     async dispose() {
       await browser.close();
       await installed.dispose();
@@ -92,7 +102,7 @@ export async function startBrowser(): Promise<TestBrowser> {
   };
 }
 
-async function openVisit(browser: Chromium, axe: string): Promise<Visit> {
+async function openVisit(browser: Chromium, axe: string, allowed: () => readonly string[]): Promise<Visit> {
   const context = await browser.newContext({ viewport: { width: 1440, height: 900 }, reducedMotion: 'reduce' });
   const page = await context.newPage();
   const faults: string[] = [];
@@ -105,11 +115,13 @@ async function openVisit(browser: Chromium, axe: string): Promise<Visit> {
   page.on('request', (request) => {
     const { protocol, origin: asked } = new URL(request.url());
     origin ||= asked;
-    if (/^https?:$/.test(protocol) && asked !== origin) faults.push(`request to ${request.url()}`);
+    if (/^https?:$/.test(protocol) && asked !== origin && !allowed().includes(asked))
+      faults.push(`request to ${request.url()}`);
   });
   return {
     page,
     faults,
+    nextPage: () => context.waitForEvent('page'),
     async expectSound(what) {
       const found = await page.evaluate<string[]>(barriers(axe));
       const tooWide = await page.evaluate<number>('document.documentElement.scrollWidth - innerWidth');

@@ -15,10 +15,13 @@ type Coding = (typeof CODINGS)[number] | '';
 export class Asset {
   readonly type: string;
   readonly bytes: Buffer;
+  /** Sent with it in every coding. */
+  readonly headers: Readonly<Record<string, string>>;
   readonly #coded = new Map<Coding, Promise<Buffer>>();
 
-  constructor(type: string, text: string) {
+  constructor(type: string, text: string, headers: Readonly<Record<string, string>> = {}) {
     this.type = type;
+    this.headers = headers;
     this.bytes = Buffer.from(text);
   }
 

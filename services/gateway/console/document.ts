@@ -3,10 +3,23 @@ import { createHash } from 'node:crypto';
 /** Name of the only Trusted Types policy, which makes the addresses of workers. */
 const POLICY = 'provec-worker';
 
-export interface DocumentParts {
+/** What one page of the console says and may do. */
+export interface PageTraits {
+  title: string;
+  /** While the page loads, and without JavaScript. */
+  loading: string;
+  noScript: string;
+  /** From the document to the folder of the versions: '' or '../'. */
+  up: string;
+  /** Origins that the page may ask, as a policy writes them. */
+  connect: string;
+}
+
+export interface DocumentParts extends PageTraits {
   version: string;
   entry: string;
-  style: string;
+  /** Paths of the style sheets, in order. */
+  styles: readonly string[];
   icon: string;
   /** Modules to load at once, by path. */
   first: readonly string[];
@@ -21,8 +34,9 @@ export interface DocumentParts {
  * behind a proxy that adds a prefix.
  */
 export function consoleDocument(parts: DocumentParts): { html: string; policy: string } {
-  const { version, entry, style, icon, first } = parts;
+  const { version, entry, styles, icon, first, title, loading, noScript, up, connect } = parts;
   const map = importMap(parts);
+  const at = (path: string) => `${up}${version}/${path}`;
   const html = [
     '<!doctype html>',
     '<html lang="en">',
@@ -31,22 +45,22 @@ export function consoleDocument(parts: DocumentParts): { html: string; policy: s
     '<meta name="viewport" content="width=device-width, initial-scale=1">',
     '<meta name="color-scheme" content="light dark">',
     `<meta name="provec-console" content="${version}">`,
-    '<title>Provec</title>',
-    `<link rel="icon" type="image/svg+xml" href="${version}/${icon}">`,
-    `<link rel="stylesheet" href="${version}/${style}">`,
+    `<title>${title}</title>`,
+    `<link rel="icon" type="image/svg+xml" href="${at(icon)}">`,
+    ...styles.map((path) => `<link rel="stylesheet" href="${at(path)}">`),
     `<script type="importmap">${map}</script>`,
-    ...first.map((path) => `<link rel="modulepreload" href="${version}/${path}"${integrityAttribute(parts, path)}>`),
-    `<script type="module" src="${version}/${entry}"></script>`,
+    ...first.map((path) => `<link rel="modulepreload" href="${at(path)}"${integrityAttribute(parts, path)}>`),
+    `<script type="module" src="${at(entry)}"></script>`,
     '</head>',
     '<body>',
     // Gone once the entry runs. During an update another gateway may lack this version's files.
-    '<div id="console"><p class="boot">The console is loading. If this stays, <a href="">load it again</a>.</p></div>',
-    '<noscript>The console needs JavaScript. The API does not: see /openapi.json.</noscript>',
+    `<div id="console"><p class="boot">${loading} If this stays, <a href="">load it again</a>.</p></div>`,
+    `<noscript>${noScript}</noscript>`,
     '</body>',
     '</html>',
     '',
   ].join('\n');
-  return { html, policy: policyFor(map) };
+  return { html, policy: policyFor(map, connect) };
 }
 
 /** A browser uses a preloaded module only if its integrity is that of the import map. */
@@ -55,8 +69,8 @@ function integrityAttribute({ integrity }: DocumentParts, path: string): string 
   return hash === undefined ? '' : ` integrity="${hash}"`;
 }
 
-function importMap({ version, named, integrity }: DocumentParts): string {
-  const at = (path: string) => `./${version}/${path}`;
+function importMap({ version, named, integrity, up }: DocumentParts): string {
+  const at = (path: string) => `${up || './'}${version}/${path}`;
   return JSON.stringify({
     imports: Object.fromEntries(Array.from(named, ([name, path]) => [name, at(path)])),
     integrity: Object.fromEntries(Array.from(integrity, ([path, hash]) => [at(path), hash])),
@@ -64,12 +78,12 @@ function importMap({ version, named, integrity }: DocumentParts): string {
 }
 
 /** An inline import map counts as an inline script, so the policy names its hash. */
-function policyFor(map: string): string {
+function policyFor(map: string, connect: string): string {
   return [
     "default-src 'none'",
     `script-src 'self' '${integrityOf(Buffer.from(map))}'`,
     "style-src 'self'",
-    "connect-src 'self'",
+    `connect-src ${connect}`,
     "img-src 'self' data:",
     "font-src 'none'",
     "worker-src 'self'",

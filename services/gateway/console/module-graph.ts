@@ -20,6 +20,8 @@ const DYNAMIC = /\bimport\(\s*['"](\.[^'"]+)['"]\s*\)/g;
 
 /** Modules that a browser loads for an entry, by their paths in the repository. */
 export interface ModuleGraph {
+  /** Path of the module that imports all others. */
+  readonly entry: string;
   readonly modules: ReadonlyMap<string, string>;
   /** Paths of the modules that are imported by name. */
   readonly named: ReadonlyMap<string, string>;
@@ -40,13 +42,13 @@ export async function readModules(entry: string): Promise<ModuleGraph> {
   for (;;) {
     const isFirst = waiting.first.length > 0;
     const path = waiting.first.pop() ?? waiting.later.pop();
-    if (path === undefined) return { modules, named, first };
+    if (path === undefined) return { entry, modules, named, first };
     if (modules.has(path)) continue;
     const source = await readModule(path);
     modules.set(path, source);
     if (isFirst) first.push(path);
     for (const name of namesIn(source, STATIC)) {
-      const found = name.startsWith('.') ? posix.join(posix.dirname(path), name) : pathOfPackageFile(name);
+      const found = importedPath(path, name);
       if (!name.startsWith('.')) named.set(name, found);
       (isFirst ? waiting.first : waiting.later).push(found);
     }
@@ -74,6 +76,10 @@ export function fileOf(path: string): string {
   if (manifest === undefined) throw new Error(`The package ${package_} is not installed.`);
   return join(dirname(manifest), file);
 }
+
+/** Returns the path of a module that another one imports. Throws for an unknown name. */
+export const importedPath = (from: string, name: string): string =>
+  name.startsWith('.') ? posix.join(posix.dirname(from), name) : pathOfPackageFile(name);
 
 /** Returns the path of a module that is imported by name. Throws for an unknown name. */
 function pathOfPackageFile(name: string): string {

@@ -1,6 +1,5 @@
 /** Checks, row by row, that the client refuses what docs/format.md says must be refused. */
 import { beforeAll, describe, expect, test } from '@jest/globals';
-import { verdictOn } from '../../../client/cli/verdict.ts';
 import {
   type RecordProof,
   VerificationError,
@@ -9,6 +8,7 @@ import {
   verifyProof,
   verifyTransaction,
 } from '../../../client/index.ts';
+import { verdictOn } from '../../../client/verify/verdict.ts';
 import { FormatPage } from '../../support/format-page.ts';
 import { REFUSED_ACCOUNTS } from '../../support/refused-accounts.ts';
 import { REFUSED_PROOFS } from '../../support/refused-proofs.ts';

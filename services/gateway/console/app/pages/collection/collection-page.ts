@@ -33,6 +33,12 @@ const TABS: readonly CollectionTab[] = [
   { name: 'browse', label: 'Browse', isForEmpty: false, load: () => import('./browse/browse-tab.ts') },
   { name: 'trust', label: 'Trust', isForEmpty: true, load: () => import('./trust/trust-tab.ts') },
   { name: 'memory', label: 'Memory', isForEmpty: true, load: () => import('./memory/memory-tab.ts') },
+  {
+    name: 'transfer',
+    label: 'Import & export',
+    isForEmpty: true,
+    load: () => import('./transfer/transfer-tab.ts'),
+  },
 ];
 
 /** One collection: its head and its tabs. */

@@ -7,6 +7,7 @@ import { numberText } from '../../../components/number-text.ts';
 import { RootFingerprint } from '../../../components/root-fingerprint.ts';
 import { useAction } from '../../../data/use-action.ts';
 import { type Child, html } from '../../../html.ts';
+import { offerHandover } from '../../../verifier/handover.ts';
 import { checkedProof, type ProofVerdict } from './checked-proof.ts';
 import { ProofSteps } from './proof-steps.ts';
 import type { RecordPlace } from './record-place.ts';
@@ -45,11 +46,19 @@ function shownVerdict(verdict: ProofVerdict | null, { id, record, collection }: 
     <//>`;
   return html`<${ProofSteps} checked=${verdict} hasContent=${record !== null} />
     <${RootFingerprint} root=${verdict.proof.merkleRoot} isWhole what="the root" />
-    <${Take} proof=${verdict.proof} id=${id} />`;
+    <${Take} proof=${verdict.proof} id=${id} record=${record} />`;
 }
 
 /** Hands the proof out, and says how to check it without this service. */
-function Take({ proof, id }: { proof: RecordProof; id: string }) {
+function Take({ proof, id, record }: { proof: RecordProof; id: string; record: Api.StoredRecord | null }) {
+  const offer = (event: Event) => {
+    const { values, metadata } = record ?? {};
+    const texts = {
+      proof: JSON.stringify({ proof }, null, 2),
+      record: record === null ? '' : JSON.stringify({ id, values, metadata }),
+    };
+    (event.currentTarget as HTMLAnchorElement).href = `verify/${offerHandover(texts)}`;
+  };
   const save = () => {
     const link = document.createElement('a');
     const href = URL.createObjectURL(new Blob([JSON.stringify({ proof })], { type: 'application/json' }));
@@ -59,7 +68,8 @@ function Take({ proof, id }: { proof: RecordProof; id: string }) {
     URL.revokeObjectURL(href);
   };
   return html`<p class="hint">
-    To check it without this service, <button type="button" class="more" onClick=${save}>save proof.json</button> and run${' '}
-    <code>provec-verify proof.json --id ${PLAIN_ID.test(id) ? id : '…'}</code> with the ledger of your choice.
+    To check it without this service, <a href="verify/" target="_blank" rel="noopener" onClick=${offer}>give it to the verifier</a>,
+    which asks the ledger of your choice. Or <button type="button" class="more" onClick=${save}>save proof.json</button> and run${' '}
+    <code>provec-verify proof.json --id ${PLAIN_ID.test(id) ? id : '…'}</code>.
   </p>`;
 }

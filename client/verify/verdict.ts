@@ -1,9 +1,11 @@
-import { collectionAddress } from '../verify/collection-address.ts';
-import { checkShape, type RecordProof } from '../verify/record-proof.ts';
-import { requireThat, VerificationError } from '../verify/verification-error.ts';
-import { type LedgerEvidence, ledgerEvidence } from '../verify/verify-on-ledger.ts';
-import { type ExpectedRecord, verifyProof } from '../verify/verify-proof.ts';
-import type { LedgerSource } from './ledger-source.ts';
+import { collectionAddress } from './collection-address.ts';
+import { checkShape, type RecordProof } from './record-proof.ts';
+import { requireThat, VerificationError } from './verification-error.ts';
+import { type Ledger, type LedgerEvidence, ledgerEvidence } from './verify-on-ledger.ts';
+import { type ExpectedRecord, verifyProof } from './verify-proof.ts';
+
+/** Functions that read the ledger. */
+export type LedgerSource = Pick<Ledger, 'readAccount' | 'readTransaction'>;
 
 /**
  * What the user trusts: a root known from elsewhere, or the authority that alone can write the
@@ -14,10 +16,10 @@ export type TrustBasis = { root: string } | ({ authority: string } & LedgerSourc
 export interface Verdict {
   isProven: boolean;
   /** What is proven; null if nothing is. */
-  outcome: 'present' | 'absent' | null;
+  outcome: 'present' | 'absent' | 'complete' | null;
   /** Why it is not proven; null if it is. */
   failure: VerificationError | null;
-  /** Contain text from the proof: pass them through `printable` before printing. */
+  /** Contain text from the proof: escape its controls and marks of direction to show it. */
   lines: string[];
 }
 
@@ -66,14 +68,15 @@ export async function verdictOn(
       ],
     };
   } catch (error) {
-    if (!(error instanceof VerificationError)) throw error;
-    return {
-      isProven: false,
-      outcome: null,
-      failure: error,
-      lines: [`NOT PROVEN  ${error.message} (${error.reason})`],
-    };
+    return notProven(error);
   }
+}
+
+/** Returns the verdict of a check that failed. Throws an error that is not a VerificationError. */
+export function notProven(error: unknown): Verdict {
+  if (!(error instanceof VerificationError)) throw error;
+  const { message, reason } = error;
+  return { isProven: false, outcome: null, failure: error, lines: [`NOT PROVEN  ${message} (${reason})`] };
 }
 
 function nameOf({ id, namespace = '' }: RecordProof): string {
@@ -85,7 +88,7 @@ function comparison({ values, metadata }: ExpectedRecord): string {
   if (values !== undefined && metadata !== undefined) return 'as expected';
   if (values !== undefined) return 'values as expected; metadata not compared';
   if (metadata !== undefined) return 'metadata as expected; values not compared';
-  return 'not compared: give --record';
+  return 'not compared: no record was given';
 }
 
 /** States what is proven, for the current version on the ledger or an earlier one. */
