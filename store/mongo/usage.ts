@@ -93,7 +93,9 @@ export class MongoUsage implements UsageStore {
     const old = daysBefore(through, KEPT_DAYS);
     const outdated = Object.keys(document?.months ?? {}).filter((day) => isDay(day) && day < old);
     if (outdated.length > 0) await this.#forgetDays(account, outdated);
-    return days.filter(({ day }) => day >= from && day <= through);
+    // A day may still be in the log alone, where nothing removes it.
+    const first = from < old ? old : from;
+    return days.filter(({ day, writes, queries }) => day >= first && day <= through && writes + queries > 0);
   }
 
   async closeBlock(accountId: AccountId, month: string, id: string, used: number, day?: string): Promise<boolean> {
