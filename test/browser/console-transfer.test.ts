@@ -54,6 +54,8 @@ test('a transfer: a file is imported, and a wrong line is named', async () => {
 });
 
 test('a transfer: an export has the root of the records', async () => {
+  expect((await service.api('POST', '/collections/notes/upsert', { records: RECORDS })).status).toBe(200);
+  await visitor.go('#/collections/notes/transfer');
   await visitor.press('Export to a file');
   await visitor.sees('with the root');
   const root = rootOfRecords(RECORDS);

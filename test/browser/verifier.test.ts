@@ -8,7 +8,6 @@ import { text } from 'node:stream/consumers';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from '@jest/globals';
 import { encodeAddress } from '../../client/verify/base58.ts';
 import { startBrowser, type TestBrowser } from '../support/browser.ts';
-import { freePorts } from '../support/free-ports.ts';
 import { anchoredAt, KEPT_RECORD, type KeptProof, keepProof } from '../support/kept-proof.ts';
 import { type ServiceProcess, startProcess } from '../support/service-process.ts';
 import type { SharedService } from '../support/shared-service.ts';
@@ -30,13 +29,8 @@ let servers: Server[] = [];
 const originOf = (server: Server): string => `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
 
 beforeAll(async () => {
-  const [port] = await freePorts(1);
-  const origin = `http://127.0.0.1:${port}`;
   folder = await mkdtemp(join(tmpdir(), 'provec-verifier-'));
-  [browser, service] = await Promise.all([
-    startBrowser(),
-    startProcess({ PROVEC_PORT: `${port}`, PROVEC_CORS_ORIGINS: origin }),
-  ]);
+  [browser, service] = await Promise.all([startBrowser(), startProcess()]);
   ledgerUrl = `http://127.0.0.1:${(await readFile(join(service.dataDir, 'ledger/port'), 'utf8')).trim()}`;
   const ledger = { url: ledgerUrl };
   kept = await keepProof({ api: service.api, ledger } as unknown as SharedService, 'kept');

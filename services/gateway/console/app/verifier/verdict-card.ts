@@ -38,8 +38,8 @@ function LedgerFailure({ message }: { message: string }) {
     <p><strong>The ledger could not be asked.</strong> <${VisibleText} value=${message} max=${MAX} /></p>
     <p>
       A browser shows a page only the answers of nodes that allow pages of other sites (CORS). Public nodes of Solana do.
-      Provec's embedded ledger allows the origins that <code>PROVEC_CORS_ORIGINS</code> names; this page's is${' '}
-      <code>${location.origin}</code>. Use another node, or <code>provec-verify</code>, which has no such limit.
+      Provec's embedded ledger allows pages of its own service on this machine, and the origins that${' '}
+      <code>PROVEC_CORS_ORIGINS</code> names; this page's is <code>${location.origin}</code>. Use another node, or <code>provec-verify</code>, which has no such limit.
     </p>
   <//>`;
 }
