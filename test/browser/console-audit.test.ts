@@ -4,6 +4,7 @@ import { startBrowser, type TestBrowser } from '../support/browser.ts';
 import { type ServiceProcess, startProcess } from '../support/service-process.ts';
 import { inStoreFile } from '../support/store-file.ts';
 import { ADMIN_TOKEN, createTenant, TEST_KEY, type Tenant } from '../support/tenant.ts';
+import { until } from '../support/until.ts';
 import { ConsoleVisitor } from './console-visitor.ts';
 
 const SECRET = 'secret-record';
@@ -92,7 +93,7 @@ describe('on the tab Trust', () => {
     const expiring = await makeLink(tenant, { label: 'short', expiresAt });
     for (let at = 1; at < LINKS_MAX; at++) await makeLink(tenant, { label: `link ${at}` });
     await visitor.signIn(tenant.key.secret);
-    await visitor.page.waitForFunction(`Date.now() > Date.parse(${JSON.stringify(expiresAt)})`);
+    await until('the link has expired', () => Date.now() > Date.parse(expiresAt));
     await visitor.go('#/collections/notes/trust');
     await visitor.sees('Expired');
     await visitor.press('New audit link');

@@ -3,6 +3,7 @@ import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import { startBrowser, type TestBrowser } from '../support/browser.ts';
 import { type ServiceProcess, startProcess } from '../support/service-process.ts';
 import { ADMIN_TOKEN, createTenant, TEST_KEY } from '../support/tenant.ts';
+import { until } from '../support/until.ts';
 import { ConsoleVisitor } from './console-visitor.ts';
 
 const MARKUP = '<img src=x onerror="globalThis.wasRun = true"><script>globalThis.wasRun = true</script>';
@@ -109,7 +110,9 @@ test('one account never sees what another has', async () => {
 test('no page of another origin can frame the console', async () => {
   const outside = await browser.open();
   await outside.page.goto(`data:text/html,<iframe src="${service.url}/console/"></iframe>`);
-  await outside.page.waitForFunction('document.querySelector("iframe").contentDocument === null');
+  await until('the frame is refused', () =>
+    outside.page.evaluate<boolean>('document.querySelector("iframe").contentDocument === null'),
+  );
   expect(await outside.page.evaluate<string>('document.body.innerText')).not.toContain('Sign in');
   await outside.close();
 });

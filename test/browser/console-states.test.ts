@@ -5,6 +5,7 @@ import { startBrowser, type TestBrowser } from '../support/browser.ts';
 import { freePorts } from '../support/free-ports.ts';
 import { type ServiceProcess, startProcess } from '../support/service-process.ts';
 import { ADMIN_TOKEN, createTenant, TEST_KEY, type Tenant } from '../support/tenant.ts';
+import { until } from '../support/until.ts';
 import { ConsoleVisitor } from './console-visitor.ts';
 
 const BATCH = 500;
@@ -266,6 +267,16 @@ test('every page is reached with the keyboard alone, at any width', async () => 
   await visitor.page.keyboard.press('Tab');
   expect(await visitor.page.evaluate('document.activeElement.id !== ""')).toBe(true);
   expect(await visitor.page.evaluate('document.documentElement.dataset.theme')).toBe('contrast');
+});
+
+test('a system that asks for more contrast gets it, until the reader chooses otherwise', async () => {
+  const theme = () => visitor.page.evaluate<string>('document.documentElement.dataset.theme');
+  await visitor.signIn(TEST_KEY);
+  expect(await theme()).toBe('system');
+  await visitor.page.emulateMedia({ contrast: 'more' });
+  await until('the page follows', async () => (await theme()) === 'contrast');
+  await visitor.page.getByLabel('Theme').selectOption('light');
+  expect(await theme()).toBe('light');
 });
 
 test('a service that is away is said to be, and the page goes on when it is back', async () => {

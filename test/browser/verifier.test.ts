@@ -12,6 +12,7 @@ import { anchoredAt, KEPT_RECORD, type KeptProof, keepProof } from '../support/k
 import { type ServiceProcess, startProcess } from '../support/service-process.ts';
 import type { SharedService } from '../support/shared-service.ts';
 import { TEST_KEY } from '../support/tenant.ts';
+import { until } from '../support/until.ts';
 import { ConsoleVisitor } from './console-visitor.ts';
 
 const TRANSLATED = { 'access-control-allow-origin': '*', 'access-control-allow-headers': 'content-type' };
@@ -139,7 +140,9 @@ describe('a proof', () => {
     await visitor.press('Prove it here');
     await visitor.sees('Proven: this record is in the collection');
     const verifier = await visitor.opens('give it to the verifier');
-    await verifier.waitForFunction('document.querySelector("textarea")?.value.includes("PV1")');
+    const isGiven = () =>
+      verifier.evaluate<boolean>('document.querySelector("textarea")?.value.includes("PV1") ?? false');
+    await until('the verifier has the proof', isGiven);
     await verifier.getByLabel('Authority').fill(authority);
     await verifier.getByLabel('Node of the ledger').fill(ledgerUrl);
     await verifier.getByRole('button', { name: 'Verify', exact: true }).click();

@@ -37,11 +37,14 @@ export interface BrowserPage {
   getByText(text: string | RegExp, options?: { exact?: boolean }): Locator;
   locator(selector: string): Locator;
   evaluate<T>(expression: string): Promise<T>;
-  waitForFunction(expression: string): Promise<unknown>;
   waitForLoadState(state: 'networkidle'): Promise<void>;
   screenshot(options: { path: string; clip?: object }): Promise<unknown>;
   setViewportSize(size: { width: number; height: number }): Promise<void>;
-  emulateMedia(media: { colorScheme?: Scheme; reducedMotion?: 'reduce' }): Promise<void>;
+  emulateMedia(media: {
+    colorScheme?: Scheme;
+    reducedMotion?: 'reduce';
+    contrast?: 'more' | 'no-preference';
+  }): Promise<void>;
   keyboard: { press(key: string): Promise<void>; type(text: string): Promise<void> };
   on(event: 'console', listener: (message: { type(): string; text(): string }) => void): void;
   on(event: 'pageerror', listener: (error: Error) => void): void;

@@ -1,7 +1,7 @@
 import type { Operations } from '../../../../../client/api/generated.ts';
-import { ForbiddenError, UnauthenticatedError } from '../../../../../client/http/errors.ts';
+import { ForbiddenError } from '../../../../../client/http/errors.ts';
 import { type CallArguments, type OperationId, Transport } from '../../../../../client/http/transport.ts';
-import { currentSession, endSession, type KeyScopes } from './session.ts';
+import { type KeyScopes, withKey } from './session.ts';
 
 /** Address of the service: the folder above the console's, so that a proxy may add a prefix. */
 export const SERVICE_URL = new URL('..', document.baseURI).href.replace(/\/$/, '');
@@ -15,23 +15,16 @@ const RETRY_FOR_MS = 3_000;
 export type AnswerOf<K extends OperationId> = Operations[K]['result'];
 
 /**
- * Calls an operation with the session's key. Every request of the console goes through here.
+ * Calls an operation with the session's key. All requests but transfers of files go through here.
  * Rejects with the client's errors, with a TimeoutError after the deadline, and with an AbortError
  * when `signal` aborts. Ends the session if the service no longer accepts the key.
  */
-export async function ask<K extends OperationId>(
+export function ask<K extends OperationId>(
   operation: K,
   call: CallArguments<K>,
   signal?: AbortSignal,
 ): Promise<AnswerOf<K>> {
-  const { key } = currentSession();
-  if (key === null) throw new DOMException('Nobody is signed in.', 'AbortError');
-  try {
-    return await askWith(key, operation, call, signal);
-  } catch (error) {
-    if (error instanceof UnauthenticatedError && currentSession().key === key) endSession('refused');
-    throw error;
-  }
+  return withKey((key) => askWith(key, operation, call, signal));
 }
 
 /** Calls an operation that needs no key, and sends none. Rejects like `ask`. */

@@ -1,4 +1,5 @@
 import { useEffect, useState } from 'preact/hooks';
+import { UnauthenticatedError } from '../../../../../client/http/errors.ts';
 
 /** What a key may do, as far as the console can see without writing. */
 export interface KeyScopes {
@@ -39,6 +40,21 @@ export function beginSession(key: string, scopes: KeyScopes, isKept: boolean): v
 export function endSession(ended: Session['ended']): void {
   sessionStorage.removeItem(STORED);
   if (session.key !== null) change({ key: null, scopes: ALL, ended });
+}
+
+/**
+ * Acts with the session's key. Rejects with an AbortError without one. Ends the session if the
+ * service no longer accepts the key.
+ */
+export async function withKey<T>(act: (key: string) => Promise<T>): Promise<T> {
+  const { key } = session;
+  if (key === null) throw new DOMException('You are not signed in.', 'AbortError');
+  try {
+    return await act(key);
+  } catch (error) {
+    if (error instanceof UnauthenticatedError && session.key === key) endSession('refused');
+    throw error;
+  }
 }
 
 /** Notes what the current key may do. */

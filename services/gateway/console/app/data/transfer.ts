@@ -1,10 +1,9 @@
 import type * as Api from '../../../../../client/api/generated.ts';
 import { Exported } from '../../../../../client/export-stream.ts';
-import { UnauthenticatedError } from '../../../../../client/http/errors.ts';
 import { Transport } from '../../../../../client/http/transport.ts';
 import { NDJSON_TYPE } from '../../../../../client/import-body.ts';
 import { SERVICE_URL } from './service.ts';
-import { currentSession, endSession } from './session.ts';
+import { withKey } from './session.ts';
 import { uploadFetch } from './upload-fetch.ts';
 
 /** An export in the browser, which keeps a large one on disk. */
@@ -26,7 +25,7 @@ export function importFile(
   signal: AbortSignal,
 ): Promise<Api.ImportRecordsResult> {
   const body = { body: file, contentType: NDJSON_TYPE, isRepeatable: true };
-  return withSession(uploadFetch(report), (transport) =>
+  return withTransport(uploadFetch(report), (transport) =>
     transport.send('importRecords', { path: { name } }, { signal }, body),
   );
 }
@@ -37,7 +36,7 @@ export function exportFile(
   report: (readBytes: number) => void,
   signal: AbortSignal,
 ): Promise<ExportedFile> {
-  return withSession(fetch, async (transport) => {
+  return withTransport(fetch, async (transport) => {
     const answer = await transport.open('exportRecords', { path: { name } }, NDJSON_TYPE, { signal });
     let readBytes = 0;
     const counted = new TransformStream<Uint8Array, Uint8Array>({
@@ -55,14 +54,9 @@ export function exportFile(
 }
 
 /** Neither transfer has a deadline: the reader cancels it. A failed one is repeated by hand. */
-async function withSession<T>(send: typeof fetch, call: (transport: Transport) => Promise<T>): Promise<T> {
-  const { key } = currentSession();
-  if (key === null) throw new DOMException('Nobody is signed in.', 'AbortError');
-  const options = { url: SERVICE_URL, apiKey: key, maxRetries: 0, onWarning: () => undefined, fetch: send };
-  try {
-    return await call(new Transport(options));
-  } catch (error) {
-    if (error instanceof UnauthenticatedError && currentSession().key === key) endSession('refused');
-    throw error;
-  }
+function withTransport<T>(send: typeof fetch, call: (transport: Transport) => Promise<T>): Promise<T> {
+  return withKey((apiKey) => {
+    const options = { url: SERVICE_URL, apiKey, maxRetries: 0, onWarning: () => undefined, fetch: send };
+    return call(new Transport(options));
+  });
 }

@@ -18,7 +18,11 @@ export function chooseTheme(theme: Theme): void {
   applyTheme();
 }
 
-/** Shows the console in the chosen theme. */
+const moreContrast = matchMedia('(prefers-contrast: more)');
+moreContrast.addEventListener('change', applyTheme);
+
+/** Shows the console in the chosen theme. A system that asks for more contrast gets it. */
 export function applyTheme(): void {
-  document.documentElement.dataset.theme = chosenTheme();
+  const theme = chosenTheme();
+  document.documentElement.dataset.theme = theme === 'system' && moreContrast.matches ? 'contrast' : theme;
 }

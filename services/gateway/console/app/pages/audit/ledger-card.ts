@@ -37,7 +37,7 @@ export function LedgerCard({ ledger: { authority, program, cluster }, address, c
     ${
       authority !== null &&
       html`<p class="hint">
-        The account’s address follows from the authority and the collection. Whoever holds the records can compute the
+        The account’s address follows from the authority and the collection. Anyone with the records can compute the
         root from them, and a proof of one record ends in it.
       </p>`
     }
