@@ -60,10 +60,13 @@ export const ERROR_TABLE = {
   PLANS_LIMIT_REACHED: { status: 409, when: 'The store has the maximum number of plans (operator routes only).' },
   AUDIT_LINK_LIMIT_REACHED: { status: 409, when: 'The collection has the maximum number of audit links.' },
   LAST_KEY: { status: 409, when: "The account's last key with the manage scope cannot be revoked." },
-  BODY_TOO_LARGE: { status: 413, when: 'The body is larger than the limit.' },
+  BODY_TOO_LARGE: {
+    status: 413,
+    when: 'The body is larger than the limit, or compressed to less than a hundredth of its content.',
+  },
   UNSUPPORTED_MEDIA_TYPE: {
     status: 415,
-    when: 'The body is not `application/json` in UTF-8; an import may be newline-delimited JSON as well.',
+    when: 'The body is not `application/json` in UTF-8; an import may be newline-delimited JSON as well. Or its `Content-Encoding` is neither gzip nor zstd.',
   },
   PLAN_LIMIT_REACHED: {
     status: 429,

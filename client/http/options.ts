@@ -21,6 +21,11 @@ export interface ClientOptions {
    * export may have any size, and lines of up to 4 MiB.
    */
   maxAnswerBytes?: number;
+  /**
+   * Whether the service should compress answers above 1 KB, which pays on slow networks. False by
+   * default. Browsers decide for themselves.
+   */
+  compress?: boolean;
   /** Gets the warnings of all answers. By default, they go to the console, each once. */
   onWarning?: OnWarning;
   /** Replacement for the global `fetch`. */
@@ -53,6 +58,7 @@ const RULES: Readonly<Record<Exclude<keyof (ClientOptions & RequestOptions), 'ur
   ],
   maxRetryAfterMs: DURATION,
   maxAnswerBytes: [isAbove0, 'a number of bytes above 0'],
+  compress: [(value) => typeof value === 'boolean', 'true or false'],
   onWarning: FUNCTION,
   fetch: FUNCTION,
   signal: [isSignal, 'an AbortSignal'],

@@ -68,11 +68,11 @@ export class Transport {
     this.#key = keyIn(options, keyName);
     const { fetch = globalThis.fetch, timeoutMs } = options;
     const { retryForMs = 60_000, maxRetries = Number.POSITIVE_INFINITY, maxRetryAfterMs = 30_000 } = options;
-    const { maxAnswerBytes = ANSWER_MAX_BYTES, onWarning = consoleWarnings() } = options;
+    const { maxAnswerBytes = ANSWER_MAX_BYTES, compress = false, onWarning = consoleWarnings() } = options;
     // Browsers allow `fetch` to be called only on the window, not as a method of this object.
     const ownFetch: typeof fetch = (...args) => fetch(...args);
     const retries = { retryForMs, maxRetries, maxRetryAfterMs };
-    this.#options = { fetch: ownFetch, timeoutMs, ...retries, maxAnswerBytes, onWarning };
+    this.#options = { fetch: ownFetch, timeoutMs, ...retries, maxAnswerBytes, compress, onWarning };
   }
 
   /** Returns the answer. Rejects with a ProvecError, or with the signal's reason. */
@@ -154,7 +154,12 @@ export class Transport {
       .map(([name, value]) => `${name}=${parameter(name, value)}`)
       .join('&');
     const sent = raw ?? (body === undefined ? null : { body: bodyText(body), contentType: JSON_TYPE });
-    const headers = { authorization: `Bearer ${this.#key}`, ...(sent && { 'content-type': sent.contentType }) };
+    const headers = {
+      authorization: `Bearer ${this.#key}`,
+      // Without this header, Node would ask for compressed answers.
+      'accept-encoding': this.#options.compress ? 'gzip' : 'identity',
+      ...(sent && { 'content-type': sent.contentType }),
+    };
     const init = { method: route.method, headers, body: sent?.body, redirect: 'manual', duplex: 'half' };
     return [`${this.#base}${place}${search && '?'}${search}`, init as RequestInit];
   }

@@ -67,6 +67,12 @@ def test_names_a_number_that_is_none(name: str, values: list[Any]) -> None:
             Provec("http://x", "k", **{name: value})
 
 
+@pytest.mark.parametrize("compress", [None, 0, 1, "gzip", []])
+def test_names_a_compress_that_is_no_bool(compress: Any) -> None:
+    with pytest.raises(TypeError, match=r"^compress must be True or False\. It is "):
+        Provec("http://x", "k", compress=compress)
+
+
 def test_names_a_client_of_the_other_kind() -> None:
     for wrong in (httpx.Client(), "http://x", object()):
         with pytest.raises(TypeError, match=r"^http_client must be an httpx\.AsyncClient"):

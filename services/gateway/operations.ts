@@ -14,6 +14,7 @@ import {
 } from '../../mixins/health/health-pages.ts';
 import type { Metrics } from '../../mixins/metrics.ts';
 import { type Config, schemeOf } from '../../process/config.ts';
+import { Asset } from './codings/asset.ts';
 import { WebConsole } from './console/web-console.ts';
 import { frontPage } from './front-page.ts';
 import { SharedPage } from './shared-page.ts';
@@ -60,8 +61,11 @@ const METRICS_REFUSED: PlainAnswer = {
   headers: { 'WWW-Authenticate': 'Bearer' },
 };
 
-/** All responses share one copy of the document. */
+/** All responses share one copy of the document in each coding. */
 function documentPage([path, document]: [string, object]): [string, WebPage] {
-  const body = Buffer.from(JSON.stringify(document));
-  return [path, () => ({ status: 200, type: JSON_TYPE, body })];
+  const asset = new Asset(JSON_TYPE, JSON.stringify(document));
+  return [
+    path,
+    async (headers) => ({ status: 200, type: asset.type, ...(await asset.bodyFor(headers['accept-encoding'])) }),
+  ];
 }

@@ -3,6 +3,9 @@ import { type IncomingHttpHeaders, request } from 'node:http';
 export interface RawAnswer {
   status: number;
   headers: IncomingHttpHeaders;
+  /** As sent, in the coding of the answer. */
+  bytes: Buffer;
+  /** `bytes` as UTF-8. */
   text: string;
 }
 
@@ -23,13 +26,10 @@ export function rawRequest(
       const chunks: Buffer[] = [];
       response.on('data', (chunk: Buffer) => chunks.push(chunk));
       response.on('error', reject);
-      response.on('end', () =>
-        resolve({
-          status: response.statusCode!,
-          headers: response.headers,
-          text: Buffer.concat(chunks).toString(),
-        }),
-      );
+      response.on('end', () => {
+        const bytes = Buffer.concat(chunks);
+        resolve({ status: response.statusCode!, headers: response.headers, bytes, text: bytes.toString() });
+      });
     });
     sent.on('error', reject);
     sent.end(body);

@@ -23,6 +23,7 @@ class Options:
     timeout: float | None
     retries: RetryOptions
     max_answer_bytes: float
+    compress: bool
 
 
 def options_of(
@@ -32,12 +33,15 @@ def options_of(
     max_retries: float,
     max_retry_after: float,
     max_answer_bytes: float,
+    compress: bool,
 ) -> Options:
     """Raises TypeError for a value that is not a number, and ValueError if it is out of range."""
     if timeout is not None and _number("timeout", timeout) <= 0:
         raise _wrong("timeout", "above 0, math.inf for none", timeout)
     if _number("max_answer_bytes", max_answer_bytes) <= 0:
         raise _wrong("max_answer_bytes", "above 0", max_answer_bytes)
+    if not isinstance(compress, bool):
+        raise TypeError(f"compress must be True or False. It is {compress!r}.")
     durations = {"retry_for": retry_for, "max_retry_after": max_retry_after}
     for name, value in durations.items():
         if not _number(name, value) >= 0:
@@ -46,7 +50,7 @@ def options_of(
     if not (count == math.inf or (count >= 0 and count.is_integer())):
         raise _wrong("max_retries", "a whole number, 0 or more, or math.inf", max_retries)
     retries = RetryOptions(retry_for, max_retries, max_retry_after)
-    return Options(timeout, retries, max_answer_bytes)
+    return Options(timeout, retries, max_answer_bytes, compress)
 
 
 def base_of(url: str) -> str:

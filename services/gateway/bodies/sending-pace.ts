@@ -1,5 +1,6 @@
 import type { IncomingMessage } from 'node:http';
 import { ProvecError } from '../../../lib/errors.ts';
+import { INTERNAL_LIMITS } from '../../../lib/limits.ts';
 import { withTimeLimit } from '../../../lib/time/timers.ts';
 import { ClientGoneError } from '../client-gone.ts';
 
@@ -8,6 +9,9 @@ export interface SendingPace {
   bytesPerSecond: number;
   windowMs: number;
 }
+
+/** Pace of imports, and of compressed bodies. */
+export const SENDING_PACE: SendingPace = { bytesPerSecond: 1024, windowMs: INTERNAL_LIMITS.requestBodyTimeoutMs };
 
 const ARRIVALS = ['readable', 'end', 'error', 'close'];
 

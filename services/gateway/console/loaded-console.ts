@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto';
 import { readdir, readFile } from 'node:fs/promises';
 import { extname, join } from 'node:path';
-import { Asset } from './asset.ts';
+import { Asset } from '../codings/asset.ts';
 import { consoleDocument, integrityOf, type PageTraits } from './document.ts';
 import { linkedScript } from './linked-script.ts';
 import { fileOf, type ModuleGraph, readModules } from './module-graph.ts';

@@ -1,5 +1,6 @@
 import { once } from 'node:events';
 import { FairScheduler } from '../../../lib/time/fair-scheduler.ts';
+import { type Encoder, Encoders } from '../codings/encoders.ts';
 import type { RequestContext } from '../request-context.ts';
 import { JsonBuffer } from './json-buffer.ts';
 import type { Pieces } from './json-pieces.ts';
@@ -18,6 +19,8 @@ export interface Head {
   headers: Readonly<Record<string, string>>;
 }
 
+/** Shorter responses are not compressed: they fit into one packet. */
+const ENCODED_MIN_BYTES = 1024;
 /** Longer responses are sent in pieces of about this size. */
 const PIECE_BYTES = 64 * 1024;
 /** Time in ms per turn of the event loop for building pieces, each of which takes about 1 ms. */
@@ -47,6 +50,7 @@ async function linger({ req }: RequestContext): Promise<void> {
 /** Sends responses. Large ones are sent in turns, no faster than their clients read. */
 export class Sender {
   readonly #turns = new FairScheduler({ turnMs: TURN_MS, isEager: true });
+  readonly #encoders = new Encoders();
   readonly #minimumPace: MinimumPace;
 
   constructor(minimumPace: MinimumPace) {
@@ -57,7 +61,8 @@ export class Sender {
    * Sends a response no faster than its client reads: bytes, or pieces that are built while
    * sending, followed by those of `more` until it returns null. Resolves when the response is
    * handed to the system, the client has disconnected, or a slow client was cut off; until then the
-   * response's memory stays reserved. Rejects if building a piece fails.
+   * response's memory stays reserved. Rejects if building a piece fails. Compresses responses of
+   * the API if their clients accept that.
    */
   async send(request: RequestContext, head: Head, content: Buffer | Pieces, more: More = NO_MORE): Promise<void> {
     const { res } = request;
@@ -67,14 +72,16 @@ export class Sender {
     const pieces = await this.#fill(request, json, content(json), more);
     if (res.destroyed) return;
     if (pieces === null) return this.#sendWhole(request, head, json.take());
-    start(request, head);
-    await this.#stream(request, json, pieces, more);
+    await this.#stream(request, head, json, pieces, more);
   }
 
   /** Sends a response with a Content-Length. */
-  async #sendWhole(request: RequestContext, head: Head, body: Buffer): Promise<void> {
+  async #sendWhole(request: RequestContext, head: Head, content: Buffer): Promise<void> {
     const { res } = request;
-    const lingers = start(request, head) && !request.awaitsContinue;
+    const encoder = content.byteLength < ENCODED_MIN_BYTES ? null : this.#encoders.take(request, head.status);
+    const body = encoder === null ? content : await encodeWhole(encoder, content);
+    if (res.destroyed) return;
+    const lingers = start(request, head, encoder) && !request.awaitsContinue;
     // A 304 would name the length of the answer that the client has.
     if (head.status !== 204 && head.status !== 304) res.setHeader('Content-Length', body.byteLength);
     const pace = new ReadingPace(this.#minimumPace);
@@ -91,18 +98,33 @@ export class Sender {
     await this.#end(request, pace, NOTHING);
   }
 
-  async #stream(request: RequestContext, json: JsonBuffer, pieces: Iterator<void>, more: More): Promise<void> {
-    const pace = new ReadingPace(this.#minimumPace);
-    for (let left: Iterator<void> | null = pieces; left !== null; ) {
-      if (!(await this.#write(request, pace, json.take()))) return;
-      left = await this.#fill(request, json, left, more);
+  async #stream(
+    request: RequestContext,
+    head: Head,
+    json: JsonBuffer,
+    pieces: Iterator<void>,
+    more: More,
+  ): Promise<void> {
+    const encoder = this.#encoders.take(request, head.status);
+    try {
+      start(request, head, encoder);
+      const pace = new ReadingPace(this.#minimumPace);
+      for (let left: Iterator<void> | null = pieces; left !== null; ) {
+        const piece = json.take();
+        if (!(await this.#write(request, pace, encoder === null ? piece : await encoder.add(piece)))) return;
+        left = await this.#fill(request, json, left, more);
+      }
+      const last = json.take();
+      await this.#end(request, pace, encoder === null ? last : await encoder.finish(last));
+    } finally {
+      encoder?.close();
     }
-    await this.#end(request, pace, json.take());
   }
 
   /** Returns false if the client disconnected or was cut off. */
   async #write(request: RequestContext, pace: ReadingPace, piece: Buffer): Promise<boolean> {
-    request.res.write(piece);
+    // A compressed piece may be empty, as long as the encoder waits for more.
+    if (piece.byteLength > 0) request.res.write(piece);
     if (await pace.keeps(request.res, piece.byteLength)) return true;
     request.abort('slow_client');
     return false;
@@ -138,14 +160,28 @@ function fill(json: JsonBuffer, pieces: Iterator<void>): boolean {
 
 const NOTHING = Buffer.alloc(0);
 
+async function encodeWhole(encoder: Encoder, body: Buffer): Promise<Buffer> {
+  const encoded: Buffer[] = [];
+  try {
+    let at = 0;
+    for (; body.byteLength - at > PIECE_BYTES; at += PIECE_BYTES)
+      encoded.push(await encoder.add(body.subarray(at, at + PIECE_BYTES)));
+    encoded.push(await encoder.finish(body.subarray(at)));
+  } finally {
+    encoder.close();
+  }
+  return Buffer.concat(encoded);
+}
+
 /** Sets status and headers. Returns true if the connection closes after the response. */
-function start(request: RequestContext, { status, headers }: Head): boolean {
+function start(request: RequestContext, { status, headers }: Head, encoder: Encoder | null): boolean {
   const { res } = request;
   const close = hasMuchUnread(request);
   res.statusCode = status;
   // Set here because the router sets this header with another spelling.
   res.setHeader('X-Request-Id', request.id);
   for (const [name, value] of Object.entries(headers)) res.setHeader(name, value);
+  if (encoder !== null) res.setHeader('Content-Encoding', encoder.coding).appendHeader('Vary', 'Accept-Encoding');
   if (close) res.setHeader('Connection', 'close');
   return close;
 }

@@ -11,14 +11,15 @@ import type { ImportResult } from '../../../contracts/actions/collections.ts';
 import type { ImportedLines } from '../../../contracts/requests/import-request.ts';
 import { itemAt } from '../../../lib/checked-access.ts';
 import { isProvecError, ProvecError } from '../../../lib/errors.ts';
-import { INTERNAL_LIMITS, type Limits } from '../../../lib/limits.ts';
+import type { Limits } from '../../../lib/limits.ts';
 import { batchBytes, type RecordBatch } from '../../../lib/records/batch.ts';
 import { invalidValue } from '../../../lib/records/fields.ts';
 import type { CollectionRow } from '../../../store/catalog.ts';
 import { boundsOf } from '../bodies/decoders.ts';
 import { type ImportEntry, importEntries } from '../bodies/import-entries.ts';
 import { parseJsonBody } from '../bodies/json-body.ts';
-import { pacedBody } from '../bodies/sending-pace.ts';
+import { pacedBody, SENDING_PACE } from '../bodies/sending-pace.ts';
+import { bodyCoding, decodedBody, decoderBytes } from '../codings/decoded-body.ts';
 import { exemptFromBodyTimeout } from '../http-server.ts';
 import type { RoutedRequest } from '../request-context.ts';
 import type { Warned } from '../responses/json-pieces.ts';
@@ -31,12 +32,12 @@ import type { StepParts } from './step.ts';
 import { queueRequestOf } from './wait-turn.ts';
 
 const MEDIA_TYPES = [NDJSON_TYPE, 'application/ndjson', 'application/jsonl', 'application/json'];
-const PACE = { bytesPerSecond: 1024, windowMs: INTERNAL_LIMITS.requestBodyTimeoutMs };
 
 /** Imports the body. Throws the errors of its lines and of the writes. */
 export async function importRecords(request: RoutedRequest, parts: StepParts): Promise<void> {
   const { accountId, req, res } = request;
   refuseMediaType(req, MEDIA_TYPES, 'newline-delimited JSON');
+  const coding = bodyCoding(req);
   exemptFromBodyTimeout(req);
   if (request.awaitsContinue) {
     request.awaitsContinue = false;
@@ -47,8 +48,10 @@ export async function importRecords(request: RoutedRequest, parts: StepParts): P
   const { limits } = parts.config;
   const run = new ImportRun(request, parts);
   try {
-    const held = (bytes: number): void => memory.resize(bytes + run.heldBytes);
-    const entries = importEntries(pacedBody(req, PACE), limits.recordsPerUpsertMax, held);
+    const held = (bytes: number): void => memory.resize(decoderBytes(coding) + bytes + run.heldBytes);
+    const received = pacedBody(req, SENDING_PACE);
+    const content = coding === null ? received : decodedBody(received, coding);
+    const entries = importEntries(content, limits.recordsPerUpsertMax, held);
     for await (const entry of entries) await run.take(entry);
     request.result = await run.finish();
   } catch (error) {

@@ -2,7 +2,9 @@ import type { IncomingMessage } from 'node:http';
 import type { MemoryBudget, MemoryHold } from '../../../lib/admission/memory-budget.ts';
 import { ProvecError } from '../../../lib/errors.ts';
 import { GrowingBytes } from '../bodies/growing-bytes.ts';
+import { pacedBody, SENDING_PACE } from '../bodies/sending-pace.ts';
 import { ClientGoneError } from '../client-gone.ts';
+import { type BodyCoding, bodyCoding, decodedBody, decoderBytes } from '../codings/decoded-body.ts';
 import type { RequestContext } from '../request-context.ts';
 import type { StepParts } from './step.ts';
 
@@ -25,8 +27,8 @@ function isInUtf8(type: string, essences: readonly string[]): boolean {
 }
 
 /**
- * Throws UNSUPPORTED_MEDIA_TYPE for a compressed body, and for one whose type is not among
- * `essences`, of which the first is recommended. Accepts a body without a Content-Type.
+ * Throws UNSUPPORTED_MEDIA_TYPE for a body whose type is not among `essences`, of which the first
+ * is recommended. Accepts a body without a Content-Type.
  */
 export function refuseMediaType({ headers }: IncomingMessage, essences: readonly string[], what: string): void {
   const type = headers['content-type'];
@@ -34,13 +36,6 @@ export function refuseMediaType({ headers }: IncomingMessage, essences: readonly
     throw new ProvecError(
       'UNSUPPORTED_MEDIA_TYPE',
       `The body must be ${what} in UTF-8; send it with "Content-Type: ${essences[0]}".`,
-    );
-  }
-  const encoding = headers['content-encoding'];
-  if (encoding !== undefined && encoding.trim().toLowerCase() !== 'identity') {
-    throw new ProvecError(
-      'UNSUPPORTED_MEDIA_TYPE',
-      'Provec does not accept compressed bodies; send the body uncompressed, without Content-Encoding.',
     );
   }
 }
@@ -56,9 +51,10 @@ export async function readBody(request: RequestContext, { config, overload }: St
 }
 
 /**
- * Returns the body in an ArrayBuffer of its own. `request.bodyMemory` holds what has arrived.
- * Throws UNSUPPORTED_MEDIA_TYPE, BODY_TOO_LARGE as early as possible, UNAVAILABLE if bodies take
- * too much memory, or ClientGoneError.
+ * Returns the body in an ArrayBuffer of its own, decompressed. `request.bodyMemory` holds what has
+ * arrived. Throws UNSUPPORTED_MEDIA_TYPE, INVALID_ARGUMENT if it cannot be decompressed,
+ * BODY_TOO_LARGE as early as possible, UNAVAILABLE if bodies take too much memory, or
+ * ClientGoneError.
  */
 export async function bodyOf(
   request: RequestContext,
@@ -68,6 +64,7 @@ export async function bodyOf(
   const { accountId, req, res } = request;
   if (!request.hasBody) return new Uint8Array(0);
   refuseMediaType(req, ['application/json'], 'JSON');
+  const coding = bodyCoding(req);
   const declared = request.declaredBytes;
   if (declared > maxBytes) throw tooLarge(maxBytes);
   // The declared length is checked but not reserved; only received bytes count.
@@ -76,11 +73,14 @@ export async function bodyOf(
     request.awaitsContinue = false;
     res.writeContinue();
   }
-  const body = new GrowingBytes(declared > 0 ? declared : maxBytes);
-  request.bodyMemory = budget.take(accountId, 0);
-  await eachChunk(req, request.bodyMemory, (chunk) => {
+  const body = new GrowingBytes(declared > 0 && coding === null ? declared : maxBytes);
+  const memory = budget.take(accountId, 0);
+  request.bodyMemory = memory;
+  const take = (chunk: Uint8Array): void => {
     if (!body.add(chunk)) throw tooLarge(maxBytes);
-  });
+  };
+  if (coding === null) await eachChunk(req, memory, take);
+  else await eachDecoded(req, coding, memory, take);
   return body.bytes;
 }
 
@@ -114,4 +114,27 @@ function eachChunk(req: IncomingMessage, hold: MemoryHold, take: (chunk: Uint8Ar
     req.on('data', onData).on('end', onEnd).on('close', onGone).on('error', onGone);
     if (req.destroyed) onGone();
   });
+}
+
+/** Like `eachChunk`, for a compressed body: passes and reserves its content. */
+async function eachDecoded(
+  req: IncomingMessage,
+  coding: BodyCoding,
+  hold: MemoryHold,
+  take: (chunk: Uint8Array) => void,
+): Promise<void> {
+  let contentBytes = 0;
+  try {
+    hold.resize(decoderBytes(coding));
+    for await (const chunk of decodedBody(pacedBody(req, SENDING_PACE), coding)) {
+      contentBytes += chunk.byteLength;
+      hold.resize(decoderBytes(coding) + contentBytes);
+      take(chunk);
+    }
+    hold.resize(contentBytes);
+  } catch (error) {
+    req.pause();
+    hold.release();
+    throw error;
+  }
 }

@@ -66,7 +66,8 @@ class AsyncProvec(_AsyncConnected):
     seconds from the first failure of a call to its last retry. `max_retries`: maximum number of
     retries of a call. `max_retry_after`: longest wait before a retry, in seconds, that the service
     may ask for. `max_answer_bytes`: maximum size of an answer after decompression; an export may
-    have any size. `http_client`: client to use instead of a new one; it is not closed. Raises
+    have any size. `compress`: whether the service should compress answers above 1 KB, which pays on
+    slow networks. `http_client`: client to use instead of a new one; it is not closed. Raises
     ValueError or TypeError, which name the invalid option."""
 
     def __init__(
@@ -79,6 +80,7 @@ class AsyncProvec(_AsyncConnected):
         max_retries: float = math.inf,
         max_retry_after: float = 30,
         max_answer_bytes: float = 256 * 1024 * 1024,
+        compress: bool = False,
         http_client: httpx.AsyncClient | None = None,
     ) -> None:
         options = options_of(
@@ -87,6 +89,7 @@ class AsyncProvec(_AsyncConnected):
             max_retries=max_retries,
             max_retry_after=max_retry_after,
             max_answer_bytes=max_answer_bytes,
+            compress=compress,
         )
         self._transport = AsyncTransport(url, api_key, options, http_client)
 
@@ -310,6 +313,7 @@ class AsyncProvecOperator(_AsyncConnected):
         max_retries: float = math.inf,
         max_retry_after: float = 30,
         max_answer_bytes: float = 256 * 1024 * 1024,
+        compress: bool = False,
         http_client: httpx.AsyncClient | None = None,
     ) -> None:
         options = options_of(
@@ -318,6 +322,7 @@ class AsyncProvecOperator(_AsyncConnected):
             max_retries=max_retries,
             max_retry_after=max_retry_after,
             max_answer_bytes=max_answer_bytes,
+            compress=compress,
         )
         self._transport = AsyncTransport(url, admin_token, options, http_client, "admin_token")
 

@@ -9,8 +9,10 @@ from collections.abc import Iterator
 
 import httpx
 
-#: Content encoding that requests accept.
-ENCODING = {"Accept-Encoding": "gzip"}
+#: Accepts gzip, which `pieces_of` can read.
+GZIP = {"Accept-Encoding": "gzip"}
+#: Accepts answers only as they are; httpx would add codings of its own.
+UNCOMPRESSED = {"Accept-Encoding": "identity"}
 GZIP_WBITS = 31
 #: Maximum number of bytes that are decompressed at a time.
 PIECE_MAX_BYTES = 64 * 1024

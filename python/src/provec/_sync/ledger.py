@@ -23,7 +23,7 @@ from ..verify.ledger import (
     transaction_request,
 )
 from ..verify.proof import verify_proof
-from .answer import ENCODING, content_of
+from .answer import GZIP, content_of
 
 RPC_TIMEOUT = 15.0
 
@@ -82,7 +82,7 @@ def _ask(rpc_url: str, request: dict[str, Any]) -> tuple[bytes, str]:
 def _exchange(
     client: httpx.Client, rpc_url: str, host: str, request: dict[str, Any]
 ) -> bytes:
-    with client.stream("POST", rpc_url, json=request, headers=ENCODING) as response:
+    with client.stream("POST", rpc_url, json=request, headers=GZIP) as response:
         if not response.is_success:
             raise LedgerError(f"{host} answered with HTTP status {response.status_code}.")
         content = content_of(response, ANSWER_MAX_BYTES, RPC_TIMEOUT)

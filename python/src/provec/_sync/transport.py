@@ -17,7 +17,7 @@ from .._options import Options, base_of, key_of
 from .._retry import TIMER_MAX, Retries
 from .._warning import warn, warnings_in
 from .._wire import answer_of, header_of, parameters, path_of, without_defaults
-from .answer import ENCODING, content_of, pieces_of
+from .answer import GZIP, UNCOMPRESSED, content_of, pieces_of
 
 NDJSON = "application/x-ndjson"
 TIMEOUT = 90.0
@@ -53,7 +53,7 @@ class Transport:
             kind = type(http_client).__name__
             raise TypeError(f"http_client must be an httpx.Client. It has the type {kind}.")
         self._base = base_of(url)
-        self._headers = {**header_of(key_of(key, key_name)), **ENCODING}
+        self._headers = {**header_of(key_of(key, key_name)), **(GZIP if options.compress else UNCOMPRESSED)}
         self._options = options
         self._is_own = http_client is None
         self._client = http_client or httpx.Client()

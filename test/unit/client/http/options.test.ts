@@ -37,6 +37,10 @@ const WRONG: Record<string, unknown[]> = {
 /** Values that are invalid for every option. */
 const NEVER = [Number.NaN, -1, Number.NEGATIVE_INFINITY, '1000', true, null, 1n];
 
+test.each([...NEVER.filter((value) => value !== true), 'gzip', {}])('names an invalid compress: %p', (compress) => {
+  expect(made({ compress })).toThrow(/^compress must be true or false\. It is /);
+});
+
 test.each(Object.entries(WRONG))('names an invalid %s, for a client and for a call', async (name, values) => {
   const notes = made({})().collection('notes');
   for (const value of [...NEVER, ...values]) {

@@ -1,5 +1,6 @@
 import { expect, test } from '@jest/globals';
-import { Asset, codingFor } from '../../../../../services/gateway/console/asset.ts';
+import { acceptedCoding } from '../../../../../services/gateway/codings/accepted-coding.ts';
+import { Asset } from '../../../../../services/gateway/codings/asset.ts';
 
 test.each([
   ['', ''],
@@ -13,7 +14,7 @@ test.each([
   ['*', ''],
   ['brotli', ''],
 ])('a client that accepts "%s" gets "%s"', (accepted, coding) => {
-  expect(codingFor(accepted)).toBe(coding);
+  expect(acceptedCoding(accepted, ['br', 'gzip'])).toBe(coding === '' ? null : coding);
 });
 
 test('all responses share the bytes of a coding', async () => {

@@ -1,12 +1,13 @@
 import { promisify } from 'node:util';
 import { type BrotliOptions, brotliCompress, constants, gzip } from 'node:zlib';
+import { acceptedCoding } from './accepted-coding.ts';
 
 const brotli = promisify<Buffer, BrotliOptions, Buffer>(brotliCompress);
 const gzipped = promisify<Buffer, { level: number }, Buffer>(gzip);
 
-/** Codings of a response, the smallest first; '' for none. */
+/** Codings of a file, the smallest first. */
 const CODINGS = ['br', 'gzip'] as const;
-type Coding = (typeof CODINGS)[number] | '';
+type Coding = (typeof CODINGS)[number];
 
 /**
  * A file in memory, once for all responses. It is compressed when a client first asks for that
@@ -27,12 +28,15 @@ export class Asset {
 
   /** Returns the body for a client that accepts these codings, and its headers. */
   async bodyFor(accepted: string | string[] | undefined): Promise<{ body: Buffer; headers: Record<string, string> }> {
-    const coding = codingFor(`${accepted ?? ''}`);
-    const body = coding === '' ? this.bytes : await this.#inCoding(coding);
-    return { body, headers: { Vary: 'Accept-Encoding, Origin', ...(coding !== '' && { 'Content-Encoding': coding }) } };
+    const coding = acceptedCoding(accepted, CODINGS);
+    const body = coding === null ? this.bytes : await this.#inCoding(coding);
+    return {
+      body,
+      headers: { Vary: 'Accept-Encoding, Origin', ...(coding !== null && { 'Content-Encoding': coding }) },
+    };
   }
 
-  #inCoding(coding: Exclude<Coding, ''>): Promise<Buffer> {
+  #inCoding(coding: Coding): Promise<Buffer> {
     const known = this.#coded.get(coding);
     if (known !== undefined) return known;
     const made =
@@ -42,16 +46,4 @@ export class Asset {
     this.#coded.set(coding, made);
     return made;
   }
-}
-
-/** Returns the best coding that an Accept-Encoding header names with a weight above 0. */
-export function codingFor(accepted: string): Coding {
-  const named = new Set(
-    accepted
-      .split(',')
-      .map((part) => part.split(';').map((word) => word.trim().toLowerCase()))
-      .filter(([, weight = '']) => !/^q=0(\.0*)?$/.test(weight))
-      .map(([name]) => name),
-  );
-  return CODINGS.find((coding) => named.has(coding)) ?? '';
 }
