@@ -2,9 +2,10 @@ import { spawn } from 'node:child_process';
 import { constants } from 'node:os';
 import { fileURLToPath } from 'node:url';
 import { Command } from 'commander';
+import { moduleBeside } from '../../lib/module-beside.ts';
 import { examples } from '../option-values.ts';
 
-const LAUNCH = fileURLToPath(new URL('../../launch.ts', import.meta.url));
+const LAUNCH = fileURLToPath(moduleBeside('../../launch', import.meta.url));
 
 export const startCommand = (): Command =>
   new Command('start')
