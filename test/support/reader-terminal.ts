@@ -21,7 +21,7 @@ export class ReaderTerminal {
   readonly #state: string;
   readonly #node: string;
   /** Placeholders that the reader replaces, with their replacements. */
-  readonly #filledIn = new Map<string, string>();
+  readonly #placeholders = new Map<string, string>();
 
   /** `home`: a folder for the terminal's own state. */
   constructor(home: string, folder: string) {
@@ -37,7 +37,7 @@ export class ReaderTerminal {
   }
 
   fillIn(placeholder: string, value: string): void {
-    this.#filledIn.set(placeholder, value);
+    this.#placeholders.set(placeholder, value);
   }
 
   save(name: string, text: string): Promise<void> {
@@ -49,7 +49,7 @@ export class ReaderTerminal {
    * fails. `isScript`: shell blocks run as a separate script.
    */
   async run(language: string, blocks: readonly string[], { isScript = false } = {}): Promise<string[]> {
-    const texts = blocks.map((text) => this.#filled(text));
+    const texts = blocks.map((text) => this.filledIn(text));
     if (language === 'sh') {
       if (!isScript) return [await this.#paste(texts[0]!)];
       await this.save('program.sh', texts[0]!);
@@ -61,8 +61,12 @@ export class ReaderTerminal {
     return (await this.#paste(`${program} ${file}`)).split(`${SEPARATOR}\n`);
   }
 
-  #filled(text: string): string {
-    return [...this.#filledIn].reduce((filled, [placeholder, value]) => filled.replaceAll(placeholder, value), text);
+  /** Returns a text with the reader's values in place of the page's placeholders. */
+  filledIn(text: string): string {
+    return [...this.#placeholders].reduce(
+      (filled, [placeholder, value]) => filled.replaceAll(placeholder, value),
+      text,
+    );
   }
 
   /** Exports all variables, so that later blocks see them. */
