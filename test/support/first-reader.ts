@@ -1,4 +1,4 @@
-/** Follows the pages for newcomers: runs their blocks in order, in terminals, against one service. */
+/** Follows the pages for newcomers: runs their blocks in order, against one service. */
 import { rm } from 'node:fs/promises';
 import { expect } from '@jest/globals';
 import { blocksOf, type PageBlock } from './page-blocks.ts';

@@ -2,7 +2,7 @@ import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { existsSync } from 'node:fs';
 import { writeFile } from 'node:fs/promises';
-import { delimiter, join } from 'node:path';
+import { delimiter, dirname, join } from 'node:path';
 
 /** Printed between the blocks of a program. */
 const SEPARATOR = '\u0001';
@@ -23,17 +23,24 @@ export class ReaderTerminal {
   /** Placeholders that the reader replaces, with their replacements. */
   readonly #placeholders = new Map<string, string>();
 
-  /** `home`: a folder for the terminal's own state. */
-  constructor(home: string, folder: string) {
+  readonly #path: string;
+
+  /**
+   * `home`: a folder for the terminal's own state. `node`: the Node that the reader has installed;
+   * without one, the machine's, and programs run with the one that comes with the checkout in
+   * `folder`.
+   */
+  constructor(home: string, folder: string, node?: string) {
     this.folder = folder;
     this.#state = join(home, 'terminal-state.sh');
-    this.#node = join(folder, 'node_modules/.bin/node');
+    this.#node = node ?? join(folder, 'node_modules/.bin/node');
+    const folders = process.env.PATH!.split(delimiter).filter((name) => !/node_modules|node-gyp-bin/.test(name));
+    this.#path = [...(node === undefined ? [] : [dirname(node)]), ...folders].join(delimiter);
   }
 
   /** The user's PATH, without the folders that npm adds in front. */
   get path(): string {
-    const folders = process.env.PATH!.split(delimiter);
-    return folders.filter((name) => !/node_modules|node-gyp-bin/.test(name)).join(delimiter);
+    return this.#path;
   }
 
   fillIn(placeholder: string, value: string): void {
