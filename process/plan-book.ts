@@ -58,7 +58,7 @@ export class PlanBook {
     return this.#config.ledger === 'on' && (await this.limitsOf(name)).anchoring;
   }
 
-  /** Returns a plan as it is now, even a deleted one whose limits are kept, or null. Throws StoreError. */
+  /** Returns a plan as it is now, or null. A deleted one may keep its limits. Throws StoreError. */
   async find(name: PlanName): Promise<KnownPlan | null> {
     const row = await this.#store.plans.find(name);
     if (row !== null) return storedPlan(row);

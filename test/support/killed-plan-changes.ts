@@ -39,7 +39,7 @@ class SteppedStore {
     this.#pass();
     this.#pass = null;
     await done;
-    // The operation goes on to its next call, or ends.
+    // The operation makes its next call, or ends.
     await Promise.race([this.#arrived.promise, operation]);
   }
 
