@@ -55,8 +55,8 @@ export async function verdictOnManifest(
 }
 
 /**
- * Compares the root with the one that the user trusts, and returns null, or with the ledger. Rejects
- * with a ManifestError or a VerificationError if it is another one.
+ * Compares the root with the one that the user trusts, and returns null, or with the ledger.
+ * Rejects with a ManifestError or a VerificationError if it is another one.
  */
 async function evidenceFor(
   { head, end }: ReadManifest,
