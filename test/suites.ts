@@ -37,7 +37,7 @@ export const LONG_SUITES: Readonly<Record<string, readonly string[]>> = {
   deployment: ['test/deployment/'],
   deploy: ['test/one-machine/'],
   linters: ['test/linters/'],
-  'first-hour': ['test/docs/first-hour.'],
+  'first-hour': ['test/docs/first-hour.', 'test/moving-in/chroma-first-hour.'],
   browser: ['test/browser/'],
   clients: ['test/clients/'],
   release: ['test/release/'],
