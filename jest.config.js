@@ -60,6 +60,14 @@ const SERVERS = [
     how: 'put curl, 7.82 or newer, jq and python3, 3.10 or newer, with venv on the PATH',
   },
   {
+    name: 'release',
+    tests: '/test/release/',
+    isThere: () =>
+      isOnPath('git') &&
+      spawnSync('python3', ['-c', 'import sys, venv; sys.exit(sys.version_info < (3, 10))']).status === 0,
+    how: 'put git and python3, 3.10 or newer, with venv on the PATH',
+  },
+  {
     name: 'one-machine',
     tests: '/test/one-machine/',
     isThere: () => ['caddy', 'nginx', 'systemd-analyze', 'strace'].every(isOnPath),

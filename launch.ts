@@ -10,6 +10,7 @@
  */
 import { mkdirSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
+import { moduleBeside } from './lib/module-beside.ts';
 
 /**
  * Returns the cache setting if the folder can be created. Node itself would retry forever in some
@@ -41,7 +42,7 @@ const GROWTH_PERCENT = 100;
 
 const isSet = Object.keys(SETTINGS).every((name) => process.env[name] !== undefined);
 if (process.platform === 'linux' && !isSet && process.execve !== undefined) {
-  const entry = fileURLToPath(new URL('./start.ts', import.meta.url));
+  const entry = fileURLToPath(moduleBeside('./start', import.meta.url));
   const environment = { ...compileCache(), ...SETTINGS, ...process.env };
   const given = [...process.execArgv, process.env.NODE_OPTIONS ?? ''].join(' ');
   const heap = [[SEMI_SPACE_FLAG, SEMI_SPACE_MAX_MIB] as const, [GROWTH_FLAG, GROWTH_PERCENT] as const].flatMap(

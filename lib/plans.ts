@@ -21,7 +21,7 @@ export type BuiltInPlan = (typeof PLAN_NAMES)[number];
 /** Name of a plan: a built-in one, or one that the operator made. */
 export type PlanName = string;
 
-/** Maximum number of plans in the store. */
+/** Maximum number of the operator's plans. */
 export const STORED_PLANS_MAX = 100;
 
 /** Form of a plan's name. */
@@ -92,14 +92,34 @@ export function planLimitsText({
   return JSON.stringify({ vectors, writes, queries, collections, keys, shards, anchoring });
 }
 
-/** Reads what `planLimitsText` wrote; null for anything else. */
-export function readPlanLimits(text: unknown): PlanLimits | null {
+/** Returns a deleted plan as the store keeps it: `planLimitsText` with a mark. */
+export function deletedPlanText(limits: Readonly<PlanLimits>): string {
+  return JSON.stringify({ ...JSON.parse(planLimitsText(limits)), isDeleted: true });
+}
+
+/** Limits as the store keeps them. */
+export interface StoredLimits {
+  limits: PlanLimits;
+  /** Whether no account can get the plan any more. */
+  isDeleted: boolean;
+}
+
+/** Reads what `planLimitsText` or `deletedPlanText` wrote; null for anything else. */
+export function readStoredLimits(text: unknown): StoredLimits | null {
   try {
-    const { vectors, writes, queries, collections, keys, shards, anchoring } = JSON.parse(String(text));
+    const { vectors, writes, queries, collections, keys, shards, anchoring, isDeleted = false } = JSON.parse(`${text}`);
     const areLimits = [vectors, writes, queries, collections, shards].every(isLimit);
-    if (!areLimits || !isWithin(keys, 0, KEYS_MAX) || typeof anchoring !== 'boolean') return null;
-    return { vectors, writes, queries, collections, keys, shards, anchoring };
+    if (
+      !areLimits ||
+      !isWithin(keys, 0, KEYS_MAX) ||
+      ![anchoring, isDeleted].every((flag) => typeof flag === 'boolean')
+    )
+      return null;
+    return { limits: { vectors, writes, queries, collections, keys, shards, anchoring }, isDeleted };
   } catch {
     return null;
   }
 }
+
+/** Returns the limits of a plan in the store, deleted or not; null if the text is no plan's. */
+export const readPlanLimits = (text: unknown): PlanLimits | null => readStoredLimits(text)?.limits ?? null;

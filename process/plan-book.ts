@@ -6,7 +6,7 @@ import {
   type PlanLimits,
   type PlanName,
   planLimitsText,
-  readPlanLimits,
+  readStoredLimits,
 } from '../lib/plans.ts';
 import type { Clock } from '../lib/time/clock.ts';
 import { ReadCache } from '../lib/time/read-cache.ts';
@@ -16,6 +16,8 @@ import type { Config } from './config.ts';
 export interface KnownPlan {
   limits: Readonly<PlanLimits>;
   source: PlanView['source'];
+  /** Whether no account can get the plan any more. */
+  isDeleted: boolean;
 }
 
 interface PlanBookParts {
@@ -56,7 +58,7 @@ export class PlanBook {
     return this.#config.ledger === 'on' && (await this.limitsOf(name)).anchoring;
   }
 
-  /** Returns a plan as it is now, or null. Throws StoreError. */
+  /** Returns a plan as it is now, or null. A deleted one may keep its limits. Throws StoreError. */
   async find(name: PlanName): Promise<KnownPlan | null> {
     const row = await this.#store.plans.find(name);
     if (row !== null) return storedPlan(row);
@@ -67,7 +69,7 @@ export class PlanBook {
   configured(name: BuiltInPlan): KnownPlan {
     const limits = this.#config.plans[name];
     const isChanged = planLimitsText(limits) !== planLimitsText(DEFAULT_PLANS[name]);
-    return { limits, source: isChanged ? 'environment' : 'built-in' };
+    return { limits, source: isChanged ? 'environment' : 'built-in', isDeleted: false };
   }
 
   /** Drops what is cached. */
@@ -78,8 +80,8 @@ export class PlanBook {
 
 /** Throws StoreError 'damaged' for a plan that this version cannot read. */
 export function storedPlan({ name, limits: text }: { name: PlanName; limits: string }): KnownPlan {
-  const limits = readPlanLimits(text);
-  if (limits === null)
+  const stored = readStoredLimits(text);
+  if (stored === null)
     throw new StoreError('damaged', `The stored plan ${name} has limits that this version cannot read.`);
-  return { limits, source: 'stored' };
+  return { ...stored, source: 'stored' };
 }

@@ -1,10 +1,10 @@
 import type { PlanName } from '../lib/plans.ts';
 import type { Sealed } from './sealed.ts';
 
-/** A plan that the operator made or changed. */
+/** A plan that the operator made, changed or deleted. */
 export interface PlanRow {
   name: PlanName;
-  /** The limits as `planLimitsText` writes them. */
+  /** The limits as `planLimitsText` or `deletedPlanText` writes them. */
   limits: string;
 }
 
@@ -19,8 +19,8 @@ export interface PlanStore {
   list(): Promise<PlanRow[]>;
   /** Creates the plan or replaces its limits. */
   put(row: PlanRow): Promise<void>;
-  /** Returns false if there is no such plan. */
-  remove(name: PlanName): Promise<boolean>;
+  /** Returns false if there is no such plan, or if it has other limits than given. */
+  remove(name: PlanName, limits?: string): Promise<boolean>;
 }
 
 /** The plans as an adapter stores them: rows with seals that the adapter does not verify. */

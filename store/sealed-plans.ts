@@ -25,7 +25,7 @@ export function sealedPlans(stored: StoredPlans, seals: Seals, forged: ForgedRow
       return valid.map(rowOf);
     },
     put: (row) => stored.put({ ...row, seal: seals.sealHex(payloadOfPlan(row)) }),
-    remove: (name) => stored.remove(name),
+    remove: (name, limits) => stored.remove(name, limits),
   };
 }
 

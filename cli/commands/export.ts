@@ -1,23 +1,19 @@
 import { Command, Option } from 'commander';
 import { InputError } from '../../client/cli/json-file.ts';
 import { APIConnectionError } from '../../client/http/errors.ts';
-import type { Api } from '../../client/index.ts';
 import { objectInLine } from '../input/json-line.ts';
 import { examples } from '../option-values.ts';
 import { countedRecords } from '../output/counted.ts';
+import type { ExportFile, ExportHead } from '../output/export-file.ts';
 import { escapedJson } from '../output/json.ts';
+import { NdjsonExport } from '../output/ndjson-export.ts';
 import { Progress } from '../output/progress.ts';
 import { ReplacedFile } from '../output/replaced-file.ts';
 import { write } from '../output/streams.ts';
 import { fieldLines } from '../output/table.ts';
 import { inSession } from '../session.ts';
 
-/** Number of characters to buffer before a write. */
-const CHUNK_CHARS = 256 * 1024;
 const END = '{"end":';
-
-type Head = Extract<Api.ExportLine, { export: object }>['export'];
-type Sink = (text: string) => Promise<void>;
 
 interface ExportOptions {
   out?: string;
@@ -51,14 +47,15 @@ export const exportCommand = (): Command =>
           throw new InputError('--to parquet needs --out, and has no --records-only: a table has only records.');
         const exported = await (await session.collection(name)).export(session.request);
         if (out === undefined) {
-          await copy(exported.lines(), recordsOnly, writeShown);
+          await copied(exported.lines(), new NdjsonExport(writeShown, recordsOnly), true);
           return;
         }
         const file = await ReplacedFile.open(out);
         try {
-          const { name: collection, ...head } = await (isParquet
-            ? copyParquet(exported.lines(), (bytes) => file.write(bytes))
-            : copy(exported.lines(), recordsOnly, (text) => file.write(text)));
+          const written = isParquet
+            ? await newParquetExport((bytes) => file.write(bytes))
+            : new NdjsonExport((text) => file.write(text), recordsOnly);
+          const { name: collection, ...head } = await copied(exported.lines(), written);
           await file.commit();
           await session.print({ file: out, collection, ...head }, () => fieldLines({ file: out, collection, ...head }));
         } finally {
@@ -68,45 +65,20 @@ export const exportCommand = (): Command =>
     );
 
 /** Copies the lines and returns the content of the first. Rejects if the export is incomplete. */
-async function copy(lines: AsyncIterable<string>, recordsOnly: boolean, sink: Sink): Promise<Head> {
-  const progress = new Progress('exporting', { isBesideOutput: sink === writeShown });
-  let head: Head | undefined;
-  let end = '';
-  let records = 0;
-  let text = '';
-  try {
-    for await (const line of lines) {
-      const isFrame = head === undefined || line.startsWith(END);
-      if (head === undefined) head = headIn(line);
-      else if (isFrame) end = line;
-      else progress.update(++records, records / Math.max(1, head.vectorCount));
-      if (!recordsOnly || !isFrame) text += `${line}\n`;
-      if (text.length < CHUNK_CHARS) continue;
-      await sink(text);
-      text = '';
-    }
-  } finally {
-    progress.end();
-  }
-  await sink(text);
-  return wholeHead(head, end, records);
-}
-
-/** Writes the records as Parquet. Returns and rejects like `copy`. */
-async function copyParquet(lines: AsyncIterable<string>, sink: (bytes: Uint8Array) => Promise<void>): Promise<Head> {
-  const { ParquetExport } = await import('../output/parquet-export.ts');
-  const progress = new Progress('exporting');
-  let head: Head | undefined;
-  let file: InstanceType<typeof ParquetExport> | undefined;
+async function copied(lines: AsyncIterable<string>, file: ExportFile, isBesideOutput = false): Promise<ExportHead> {
+  const progress = new Progress('exporting', { isBesideOutput });
+  let head: ExportHead | undefined;
   let end = '';
   let records = 0;
   try {
     for await (const line of lines) {
-      if (file === undefined || head === undefined) {
+      if (head === undefined) {
         head = headIn(line);
-        file = new ParquetExport(head, sink);
-      } else if (line.startsWith(END)) end = line;
-      else {
+        await file.begin(line, head);
+      } else if (line.startsWith(END)) {
+        end = line;
+        await file.end(line);
+      } else {
         await file.add(line);
         progress.update(++records, records / Math.max(1, head.vectorCount));
       }
@@ -114,21 +86,28 @@ async function copyParquet(lines: AsyncIterable<string>, sink: (bytes: Uint8Arra
   } finally {
     progress.end();
   }
-  await file?.finish();
+  await file.finish();
   return wholeHead(head, end, records);
 }
 
+/** Loads the writer of Parquet only when it is needed. */
+async function newParquetExport(sink: (bytes: Uint8Array) => Promise<void>): Promise<ExportFile> {
+  const { ParquetExport } = await import('../output/parquet-export.ts');
+  return new ParquetExport(sink);
+}
+
 /** Returns the head. Throws unless the export is complete. */
-function wholeHead(head: Head | undefined, end: string, records: number): Head {
+function wholeHead(head: ExportHead | undefined, end: string, records: number): ExportHead {
   if (head !== undefined && records === head.vectorCount && objectInLine(end)?.end !== undefined) return head;
   throw new APIConnectionError(`The export was cut off after ${countedRecords(records)}.`);
 }
 
-function headIn(line: string): Head {
-  const { export: head } = (objectInLine(line) ?? {}) as { export?: Head };
+function headIn(line: string): ExportHead {
+  const { export: head } = (objectInLine(line) ?? {}) as { export?: ExportHead };
   if (head !== undefined) return head;
   throw new APIConnectionError('The answer is no export: is this the address of a Provec?');
 }
 
 /** Writes to stdout. Escapes control characters only on a terminal. */
-const writeShown: Sink = (text) => write(process.stdout.isTTY ? text.split('\n').map(escapedJson).join('\n') : text);
+const writeShown = (text: string): Promise<void> =>
+  write(process.stdout.isTTY ? text.split('\n').map(escapedJson).join('\n') : text);

@@ -1,10 +1,12 @@
 import { spawn } from 'node:child_process';
 import { constants } from 'node:os';
+import { extname } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { Command } from 'commander';
 import { examples } from '../option-values.ts';
 
-const LAUNCH = fileURLToPath(new URL('../../launch.ts', import.meta.url));
+/** `.ts` in a checkout, `.js` in the built package. */
+const LAUNCH = fileURLToPath(new URL(`../../launch${extname(import.meta.url)}`, import.meta.url));
 
 export const startCommand = (): Command =>
   new Command('start')

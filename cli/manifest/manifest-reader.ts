@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto';
+import { LeafTable } from '../../client/verify/leaf-table.ts';
 import { openInput } from '../input/read-text.ts';
-import { LeafTable } from './leaf-table.ts';
 import { demand, endIn, headIn, type ManifestEnd, type ManifestHead, recordIn, signatureIn } from './manifest-lines.ts';
 import { isSignedBy } from './signing-key.ts';
 

@@ -2,7 +2,7 @@ import { createHash, type Hash } from 'node:crypto';
 import { existsSync } from 'node:fs';
 import { type FileHandle, open, rename } from 'node:fs/promises';
 import { InputError } from '../../client/cli/json-file.ts';
-import { LeafTable } from './leaf-table.ts';
+import { LeafTable } from '../../client/verify/leaf-table.ts';
 import {
   endLine,
   headLine,

@@ -42,25 +42,9 @@ export async function verdictOnManifest(
   const trusted = isTrustGiven ? trustedIn(trust) : null;
   try {
     const manifest = await readManifest(path, signer);
-    const { head, end } = manifest;
-    const pinned = collectionId ?? head.target.collectionId;
-    demand(
-      pinned === head.target.collectionId,
-      'wrong-content',
-      `It is about the collection ${head.target.collectionId}.`,
-    );
-    const evidence =
-      trusted === null || 'root' in trusted
-        ? null
-        : await anchoredEvidence({ ...end, what: 'manifest' }, { ...trusted, collectionId: pinned });
-    if (trusted !== null && 'root' in trusted)
-      demand(end.merkleRoot === trusted.root, 'wrong-root', `It has the root ${end.merkleRoot}, not ${trusted.root}.`);
-    if (evidence !== null && evidence.transaction === null)
-      demand(
-        evidence.anchor.vectorCount === end.vectorCount,
-        'wrong-content',
-        `It states ${countedRecords(end.vectorCount)} in the collection, and the ledger ${evidence.anchor.vectorCount}.`,
-      );
+    const subject = manifest.head.target.collectionId;
+    demand((collectionId ?? subject) === subject, 'wrong-content', `It is about the collection ${subject}.`);
+    const evidence = trusted === null ? null : await evidenceFor(manifest, trusted);
     const comparison = collection === undefined ? null : await compared(session, collection, manifest);
     return verdict(manifest, evidence, comparison, trusted !== null && 'root' in trusted);
   } catch (error) {
@@ -68,6 +52,28 @@ export async function verdictOnManifest(
     const { reason, message } = error;
     return { document: { verified: false, reason, message }, lines: [`NOT VERIFIED  ${message} (${reason})`] };
   }
+}
+
+/**
+ * Compares the root with the one that the user trusts, and returns null, or with the ledger.
+ * Rejects with a ManifestError or a VerificationError if it is another one.
+ */
+async function evidenceFor(
+  { head, end }: ReadManifest,
+  trusted: ReturnType<typeof trustedIn>,
+): Promise<LedgerEvidence | null> {
+  if ('root' in trusted) {
+    demand(end.merkleRoot === trusted.root, 'wrong-root', `It has the root ${end.merkleRoot}, not ${trusted.root}.`);
+    return null;
+  }
+  const { collectionId } = head.target;
+  const evidence = await anchoredEvidence({ ...end, what: 'manifest' }, { ...trusted, collectionId });
+  demand(
+    evidence.transaction !== null || evidence.anchor.vectorCount === end.vectorCount,
+    'wrong-content',
+    `It states ${countedRecords(end.vectorCount)} in the collection, and the ledger ${evidence.anchor.vectorCount}.`,
+  );
+  return evidence;
 }
 
 /** Rejects with a ManifestError unless the collection has every record of the manifest. */

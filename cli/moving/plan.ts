@@ -2,13 +2,14 @@ import { InputError } from '../../client/cli/json-file.ts';
 import { NotFoundError } from '../../client/http/errors.ts';
 import type { Api, Provec } from '../../client/index.ts';
 import { countedRecords } from '../output/counted.ts';
-import { fieldLines, tableLines } from '../output/table.ts';
 import type { Session } from '../session.ts';
-import { type Issue, issueText, losesRecord } from '../sources/issues.ts';
+import { type Issue, issueText } from '../sources/issues.ts';
 import type { Metric, Source, SourceDescription } from '../sources/port.ts';
 import type { Target } from './record-checker.ts';
 import { type Survey, surveyed } from './survey.ts';
 
+/** What the service accepts. It would refuse other names only after the source was read. */
+const COLLECTION_NAME = /^[A-Za-z0-9]([A-Za-z0-9._-]{0,62}[A-Za-z0-9])?$/;
 const DIMENSIONS_MAX = 8_192;
 /** Numbers in a page, which bounds its size, and the most records that one upsert takes. */
 const PAGE_NUMBERS = 200_000;
@@ -51,6 +52,7 @@ export async function planned(
     source.describe(),
     describedOrNull(session, client, options.collection),
   ]);
+  if (found === null) assertName(options.collection);
   const dimensions = found?.dimensions ?? description.dimensions ?? (await firstLength(source));
   if (dimensions < 1 || dimensions > DIMENSIONS_MAX)
     throw new InputError(`The vectors have ${dimensions} numbers; Provec stores 1 to ${DIMENSIONS_MAX}.`);
@@ -65,6 +67,13 @@ export async function planned(
   const survey = isSurveyed ? await surveyed(source, target, { limit: options.limit, pageRecords, count }) : null;
   const refused = [...(survey?.issues.keys() ?? [])].filter((issue) => !options.leaveOut.includes(issue));
   return { description, target, found, pageRecords, survey, refused };
+}
+
+function assertName(name: string): void {
+  if (!COLLECTION_NAME.test(name))
+    throw new InputError(
+      `${JSON.stringify(name)} cannot be the name of a collection: it needs 1 to 64 of A-Z a-z 0-9 . _ -, a letter or digit first and last. The name in the source may be another one.`,
+    );
 }
 
 function metricOf(
@@ -104,78 +113,6 @@ async function firstLength(source: Source): Promise<number> {
     if (found?.values != null) return found.values.length;
   }
   throw new InputError('The source has no vectors, and the collection does not exist.');
-}
-
-/** Returns what `--json` prints of a plan. */
-export function planDocument(
-  { description, target, found, survey, refused }: Plan,
-  { collection, leaveOut, limit }: PlanOptions,
-): object {
-  const { identity, count, metric, mapping } = description;
-  const issues = [...(survey?.issues ?? [])].map(([issue, { records, examples }]) => ({
-    issue,
-    records,
-    loses: losesRecord(issue) ? 'record' : 'part',
-    isLeftOut: leaveOut.includes(issue),
-    examples,
-  }));
-  return {
-    source: { ...identity, count, metric: metric?.there ?? null },
-    target: { collection, exists: found !== null, recordsBefore: found?.vector_count ?? 0, ...target },
-    limit: limit === Number.POSITIVE_INFINITY ? null : limit,
-    mapping,
-    survey: survey && { read: survey.read, movable: survey.movable, objectsInLists: survey.objectsInLists, issues },
-    refused,
-  };
-}
-
-/** Returns the lines of a plan for people. */
-export function planLines(plan: Plan, { collection, leaveOut, limit, namespace }: PlanOptions): string[] {
-  const { description, target, found, survey } = plan;
-  const { identity, count, metric, mapping } = description;
-  const state = found === null ? 'to be created' : `exists with ${countedRecords(found.vector_count)}`;
-  return [
-    ...fieldLines({
-      from: Object.entries(identity)
-        .map(([name, value]) => `${name} ${value}`)
-        .join(', '),
-      to: `collection ${collection} (${state})`,
-      records: count === null ? 'not counted by the source' : count.toLocaleString('en'),
-      limit: limit === Number.POSITIVE_INFINITY ? undefined : limit.toLocaleString('en'),
-      dimensions: target.dimensions,
-      metric: metric === null ? target.metric : `${metric.there} there, ${target.metric} here`,
-      namespace: namespace === '' ? undefined : `${namespace}, unless the source names one`,
-    }),
-    '',
-    ...tableLines(
-      ['there', 'here'],
-      mapping.map(({ there, here }) => [there, here]),
-    ),
-    '',
-    ...(survey === null ? ['not surveyed'] : surveyLines(survey, leaveOut)),
-  ];
-}
-
-function surveyLines({ read, movable, issues, objectsInLists }: Survey, leaveOut: readonly Issue[]): string[] {
-  const rows = [...issues].map(([issue, { records, examples }]) => [
-    issue,
-    records.toLocaleString('en'),
-    issueText(issue),
-    losesRecord(issue) ? 'the record' : 'that part',
-    leaveOut.includes(issue) ? 'left out' : 'refused',
-    examples.join(', '),
-  ]);
-  return [
-    `read ${countedRecords(read)}: ${countedRecords(movable)} can be moved`,
-    ...(objectsInLists > 0
-      ? [
-          `${countedRecords(objectsInLists)} with objects in lists: stored as they are, but no filter finds what is in them`,
-        ]
-      : []),
-    ...(rows.length > 0
-      ? tableLines(['--leave-out', 'records', 'with', 'loses', 'here', 'such as'], rows)
-      : ['nothing is left out']),
-  ];
 }
 
 /** Throws an InputError if something would be lost that the user did not allow. */

@@ -1,8 +1,8 @@
 import { APIConnectionError } from '../../client/http/errors.ts';
 import type { Collection } from '../../client/index.ts';
 import { keyHashOf, leafHashOf, metaHashOf, vecHashOf } from '../../client/verify/content-hash.ts';
+import { LeafTable } from '../../client/verify/leaf-table.ts';
 import { objectInLine } from '../input/json-line.ts';
-import { LeafTable } from '../manifest/leaf-table.ts';
 import { Progress } from '../output/progress.ts';
 import type { Session } from '../session.ts';
 

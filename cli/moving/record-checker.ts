@@ -1,5 +1,5 @@
 import { keyHashOf, leafHashOf, metaHashOf, vecHashOf } from '../../client/verify/content-hash.ts';
-import type { LeafTable } from '../manifest/leaf-table.ts';
+import type { LeafTable } from '../../client/verify/leaf-table.ts';
 import { type Issue, losesRecord } from '../sources/issues.ts';
 import type { Metric, SourceRecord } from '../sources/port.ts';
 import { PlainMetadata } from './plain-metadata.ts';

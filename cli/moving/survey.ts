@@ -1,4 +1,4 @@
-import { LeafTable } from '../manifest/leaf-table.ts';
+import { LeafTable } from '../../client/verify/leaf-table.ts';
 import { Progress } from '../output/progress.ts';
 import type { Issue } from '../sources/issues.ts';
 import type { Source } from '../sources/port.ts';

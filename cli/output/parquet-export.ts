@@ -1,6 +1,7 @@
 import type { SchemaElement } from 'hyparquet';
 import { ByteWriter, ParquetWriter } from 'hyparquet-writer';
 import { parseJson } from '../../client/verify/json-text.ts';
+import type { ExportFile, ExportHead } from './export-file.ts';
 
 /** Records per row group: readers decode a group as a whole. */
 const GROUP_RECORDS = 1_000;
@@ -26,35 +27,40 @@ interface Line {
 }
 
 /** Writes records of an export as Parquet: id, namespace, values, and metadata as JSON text. */
-export class ParquetExport {
+export class ParquetExport implements ExportFile {
   readonly #bytes = new ByteWriter();
   readonly #sink: (bytes: Uint8Array) => Promise<void>;
-  readonly #writer: ParquetWriter;
+  #writer: ParquetWriter | undefined;
   #lines: Line[] = [];
 
-  /** `head`: content of the first line of the export. `sink` gets the file, part by part. */
-  constructor(head: object, sink: (bytes: Uint8Array) => Promise<void>) {
+  /** `sink` gets the file, part by part. */
+  constructor(sink: (bytes: Uint8Array) => Promise<void>) {
     this.#sink = sink;
+  }
+
+  async begin(_line: string, head: ExportHead): Promise<void> {
     const kvMetadata = [{ key: EXPORT_ENTRY, value: JSON.stringify(head) }];
     this.#writer = new ParquetWriter({ writer: this.#bytes, schema: SCHEMA, kvMetadata, createdBy: 'provec' });
   }
 
-  /** Adds the line of a record. */
   async add(line: string): Promise<void> {
     this.#lines.push(parseJson(line) as Line);
     if (this.#lines.length >= GROUP_RECORDS) await this.#writeGroup();
   }
 
+  /** Does nothing: a table has only records. */
+  async end(): Promise<void> {}
+
   async finish(): Promise<void> {
     if (this.#lines.length > 0) await this.#writeGroup();
-    await this.#writer.finish();
+    await this.#writer?.finish();
     await this.#flush();
   }
 
   async #writeGroup(): Promise<void> {
     const lines = this.#lines;
     this.#lines = [];
-    await this.#writer.write({
+    await this.#writer?.write({
       rowGroupSize: GROUP_RECORDS,
       columnData: [
         { name: 'id', data: lines.map(({ id }) => id) },

@@ -2,7 +2,7 @@ import type { ActionName, Actions } from '../../contracts/actions/call.ts';
 import type { CollectionView } from '../../contracts/actions/collections.ts';
 import { readTags, type Tags } from '../../contracts/requests/tags.ts';
 import type { AccountId } from '../../lib/ids.ts';
-import { readPlanLimits } from '../../lib/plans.ts';
+import { readStoredLimits } from '../../lib/plans.ts';
 import type { CollectionRow } from '../../store/catalog.ts';
 import type { Store } from '../../store/port.ts';
 
@@ -35,7 +35,8 @@ const PLAN_LIMITS = ['vectors', 'writes', 'queries', 'collections', 'keys', 'sha
 
 async function planBefore({ plans }: Store, { plan }: Params<'keys.deletePlan'>): Promise<object | null> {
   const row = await plans.find(plan);
-  return row && readPlanLimits(row.limits);
+  const stored = row && readStoredLimits(row.limits);
+  return stored === null || stored.isDeleted ? null : stored.limits;
 }
 
 async function keyBefore({ keys }: Store, { accountId, id }: Params<'keys.revoke'>): Promise<object | null> {

@@ -1,4 +1,4 @@
-import { readPlanLimits } from '../../lib/plans.ts';
+import { readStoredLimits } from '../../lib/plans.ts';
 import type { LogFindings } from '../../store/log-resealing.ts';
 import type { SealFinding } from '../../store/resealer.ts';
 import type { StoredRow } from '../../store/resealing.ts';
@@ -114,10 +114,10 @@ export function describeRow(stored: StoredRow): string {
       return `${what} ${quoteValue(id)} of account ${quoteValue(accountId)} name ${quoteValue(name)} dimensions ${quoteValue(dimensions)} metric ${quoteValue(metric)} shards ${quoteValue(shards)} created ${quoteValue(createdAt)}`;
     }
     case 'plan': {
-      const limits = Object.entries(readPlanLimits(stored.row.limits) ?? {});
+      const { limits = {}, isDeleted = false } = readStoredLimits(stored.row.limits) ?? {};
       return [
-        `plan ${quoteValue(stored.row.name)}`,
-        ...limits.map(([name, limit]) => `${name} ${limit ?? 'unlimited'}`),
+        `${isDeleted ? 'deleted plan' : 'plan'} ${quoteValue(stored.row.name)}`,
+        ...Object.entries(limits).map(([name, limit]) => `${name} ${limit ?? 'unlimited'}`),
       ].join(' ');
     }
     case 'API key': {

@@ -2,10 +2,11 @@ import { type ChildProcess, fork } from 'node:child_process';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import type { Logger } from 'pino';
+import { moduleBeside } from '../../lib/module-beside.ts';
 import { backoffMs } from '../../lib/time/backoff.ts';
 import { pause } from '../../lib/time/timers.ts';
 
-const MAIN = fileURLToPath(new URL('./main.ts', import.meta.url));
+const MAIN = fileURLToPath(moduleBeside('./main', import.meta.url));
 const START_TIMEOUT_MS = 60_000;
 const STOP_TIMEOUT_MS = 2_000;
 const RESTART = { minMs: 50, maxMs: 5_000 };

@@ -1,6 +1,7 @@
 import type { ServiceSchema } from 'moleculer';
 import { type Caller, call } from '../../contracts/actions/call.ts';
 import { INTERNAL_LIMITS } from '../../lib/limits.ts';
+import { moduleBeside } from '../../lib/module-beside.ts';
 import { SYSTEM_TIMERS, type Timers } from '../../lib/time/timers.ts';
 import type { Readiness } from '../../mixins/health/health-pages.ts';
 import { Metrics } from '../../mixins/metrics.ts';
@@ -50,7 +51,7 @@ export default function gateway(runtime: Runtime, options: GatewayOptions = {}):
   const parsers = bodyWorkers();
   const { queryConcurrency: queryPermits } = config;
   const overload = new Overload({ metrics, clock, queryPermits, parsePermits: parsers.workers, bounds, caller });
-  const thread = new URL('./body-thread.ts', import.meta.url);
+  const thread = moduleBeside('./body-thread', import.meta.url);
   const bodies = new BodyPool(INTERNAL_LIMITS.bodyParsedOffThreadMinBytes, thread, parsers, (request) =>
     overload.queues.parse.enter(request),
   );

@@ -1,26 +1,29 @@
 import type { PlanView } from '../../contracts/actions/keys.ts';
 import { notFound, ProvecError } from '../../lib/errors.ts';
 import {
+  deletedPlanText,
   isBuiltInPlan,
   PLAN_NAMES,
   type PlanLimits,
   type PlanName,
   planLimitsText,
+  readStoredLimits,
   STORED_PLANS_MAX,
 } from '../../lib/plans.ts';
 import { type KnownPlan, type PlanBook, storedPlan } from '../../process/plan-book.ts';
 import type { Catalog } from '../../store/catalog.ts';
-import type { PlanStore } from '../../store/plans.ts';
+import type { PlanRow, PlanStore } from '../../store/plans.ts';
 import { StoreError } from '../../store/port.ts';
 
 /**
  * The plans that accounts can have.
  *
  * Guarantees: of a concurrent deletion of a plan and an account that gets it, one is refused.
- * Deletion removes the row and then looks for accounts; an account gets the plan and then looks for
- * the row (accounts.ts). So one of them sees the other, and undoes its own change. A process that
- * dies between its two steps can leave an account whose plan is missing: its requests that need
- * limits fail until the operator changes its plan, or makes the plan again.
+ * Deletion marks the row and then looks for accounts; an account gets the plan and then looks for
+ * the mark (accounts.ts). So one of them sees the other, and undoes its own change. A process that
+ * dies between its two steps can leave an account on a deleted plan. The marked row keeps the
+ * plan's limits for that account. It stays in the store until the operator makes the plan again,
+ * or until room is needed and no account has it.
  */
 export class PlanCatalog {
   readonly #plans: PlanStore;
@@ -35,7 +38,8 @@ export class PlanCatalog {
 
   /** Returns every plan, built-in ones first, others by name. */
   async list(): Promise<PlanView[]> {
-    const stored = new Map((await this.#plans.list()).map((row) => [row.name, storedPlan(row)]));
+    const rows = (await this.#plans.list()).filter(isLive);
+    const stored = new Map(rows.map((row) => [row.name, storedPlan(row)]));
     const builtIn = PLAN_NAMES.map((name) => viewOf(name, stored.get(name) ?? this.#book.configured(name)));
     const others = [...stored].filter(([name]) => !isBuiltInPlan(name));
     return [...builtIn, ...others.map(([name, known]) => viewOf(name, known))];
@@ -43,13 +47,14 @@ export class PlanCatalog {
 
   /** Returns the names of all plans. */
   async names(): Promise<PlanName[]> {
-    const stored = (await this.#plans.list()).map(({ name }) => name);
+    const stored = (await this.#plans.list()).filter(isLive).map(({ name }) => name);
     return [...new Set<PlanName>([...PLAN_NAMES, ...stored])];
   }
 
   /** Returns whether there is such a plan now, with limits that the service wrote. */
   async exists(name: PlanName): Promise<boolean> {
-    return (await unlessDamaged(this.#book.find(name))) !== null;
+    const known = await unlessDamaged(this.#book.find(name));
+    return known !== null && !known.isDeleted;
   }
 
   /**
@@ -58,20 +63,36 @@ export class PlanCatalog {
    */
   async put(name: PlanName, limits: PlanLimits): Promise<PlanView> {
     const others = (await this.#plans.list()).filter((row) => row.name !== name);
-    if (others.length >= STORED_PLANS_MAX)
+    if (others.filter(isLive).length >= STORED_PLANS_MAX)
       throw new ProvecError('PLANS_LIMIT_REACHED', `The store has ${STORED_PLANS_MAX} plans, and takes no more.`);
+    if (others.length >= STORED_PLANS_MAX) await this.#removeDeleted(others);
     await this.#plans.put({ name, limits: planLimitsText(limits) });
     return viewOf(name, { limits, source: 'stored' });
   }
 
   /** Throws PLAN_NOT_FOUND, and PLAN_IN_USE unless the plan is a built-in one. */
   async delete(name: PlanName): Promise<void> {
-    const before = await unlessDamaged(this.#plans.find(name));
+    const row = await unlessDamaged(this.#plans.find(name));
+    const stored = row && readStoredLimits(row.limits);
+    if (stored?.isDeleted) throw notFound('PLAN_NOT_FOUND');
     if (!isBuiltInPlan(name) && (await this.#accounts.hasAccountOfPlan(name))) throw inUse(name);
-    if (!(await this.#plans.remove(name))) throw notFound('PLAN_NOT_FOUND');
-    if (isBuiltInPlan(name) || !(await this.#accounts.hasAccountOfPlan(name))) return;
-    if (before !== null) await this.#plans.put(before);
+    if (row === null || stored === null || isBuiltInPlan(name)) {
+      // No account gets a plan without limits, and a built-in one stays.
+      if (!(await this.#plans.remove(name))) throw notFound('PLAN_NOT_FOUND');
+      return;
+    }
+    await this.#plans.put({ name, limits: deletedPlanText(stored.limits) });
+    if (!(await this.#accounts.hasAccountOfPlan(name))) return;
+    await this.#plans.put(row);
     throw inUse(name);
+  }
+
+  /** Removes the rows of deleted plans that no account has. */
+  async #removeDeleted(rows: readonly PlanRow[]): Promise<void> {
+    for (const row of rows) {
+      const isKept = isLive(row) || (await this.#accounts.hasAccountOfPlan(row.name));
+      if (!isKept) await this.#plans.remove(row.name, row.limits);
+    }
   }
 }
 
@@ -85,7 +106,13 @@ async function unlessDamaged<T>(reading: Promise<T | null>): Promise<T | null> {
   }
 }
 
-const viewOf = (name: PlanName, { limits, source }: KnownPlan): PlanView => ({ name, ...limits, source });
+const isLive = ({ limits }: PlanRow): boolean => readStoredLimits(limits)?.isDeleted !== true;
+
+const viewOf = (name: PlanName, { limits, source }: Omit<KnownPlan, 'isDeleted'>): PlanView => ({
+  name,
+  ...limits,
+  source,
+});
 
 const inUse = (name: PlanName): ProvecError =>
   new ProvecError('PLAN_IN_USE', `An account has the plan ${name}; change the plan of its accounts first.`);

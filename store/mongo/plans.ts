@@ -31,7 +31,8 @@ export class MongoPlans implements StoredPlans {
     await this.#plans.updateOne({ _id: idPart(name) }, { $set: { row: { name, limits, seal } } }, { upsert: true });
   }
 
-  async remove(name: PlanName): Promise<boolean> {
-    return (await this.#plans.deleteOne({ _id: idPart(name) })).deletedCount > 0;
+  async remove(name: PlanName, limits?: string): Promise<boolean> {
+    const filter = { _id: idPart(name), ...(limits !== undefined && { 'row.limits': limits }) };
+    return (await this.#plans.deleteOne(filter)).deletedCount > 0;
   }
 }

@@ -3,6 +3,7 @@ import { join } from 'node:path';
 import { Worker } from 'node:worker_threads';
 import { makeFolder } from '../../lib/host/make-folder.ts';
 import { systemCode } from '../../lib/host/system-error.ts';
+import { moduleBeside } from '../../lib/module-beside.ts';
 import { FORMAT_FILE } from './format-file.ts';
 
 export interface BackupOrder {
@@ -73,7 +74,7 @@ function refuseContent(target: string, names: readonly string[]): void {
 
 function inThread(workerData: BackupOrder): Promise<BackupDone> {
   return new Promise((resolve, reject) => {
-    const worker = new Worker(new URL('./thread/backup.ts', import.meta.url), { name: 'provec-backup', workerData });
+    const worker = new Worker(moduleBeside('./thread/backup', import.meta.url), { name: 'provec-backup', workerData });
     worker.once('message', resolve);
     worker.once('error', reject);
     worker.once('exit', () => reject(new Error('its thread ended')));

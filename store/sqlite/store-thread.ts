@@ -1,4 +1,5 @@
 import { Worker } from 'node:worker_threads';
+import { moduleBeside } from '../../lib/module-beside.ts';
 import { StoreError } from '../port.ts';
 import {
   type Fault,
@@ -38,7 +39,7 @@ export class StoreThread {
   #lost: StoreError | null = null;
 
   private constructor(opening: StoreThreadOptions) {
-    this.#worker = new Worker(new URL('./thread/main.ts', import.meta.url), {
+    this.#worker = new Worker(moduleBeside('./thread/main', import.meta.url), {
       name: `provec-store-${opening.role}`,
       workerData: opening,
       resourceLimits: { maxYoungGenerationSizeMb: YOUNG_GENERATION_MIB },

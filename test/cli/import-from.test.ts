@@ -152,6 +152,13 @@ test('a manifest is checked against its signer, the ledger and the collection', 
   expect(wrong).toMatchObject({ code: 1, stdout: expect.stringContaining('(wrong-signer)') });
 });
 
+test('a name that no collection can have is refused before the source is read, also by a dry run', async () => {
+  for (const name of ['x'.repeat(65), '-x', 'a b', 'größe'])
+    expect(
+      await provec('import-from', 'ndjson', '--from', 'all.ndjson', '--dry-run', '--manifest', 'm', '--', name),
+    ).toMatchObject({ code: 2, stdout: '', stderr: expect.stringContaining('cannot be the name of a collection') });
+});
+
 test('what Provec does not have is counted and refused before the start, and left out only if allowed', async () => {
   const rows = [
     { id: 'zero', values: [0, 0] },

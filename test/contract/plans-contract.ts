@@ -33,6 +33,15 @@ export function plansContract(subject: StoreUnderTest): void {
       expect(await reopened.list()).toEqual([plan('silver', 1)]);
     });
 
+    test('a plan is removed under a condition only while it has the given limits', async () => {
+      const { plans } = store;
+      await plans.put(plan('gold', 2));
+      expect(await plans.remove('gold', plan('gold', 1).limits)).toBe(false);
+      expect(await plans.find('gold')).toEqual(plan('gold', 2));
+      expect(await plans.remove('gold', plan('gold', 2).limits)).toBe(true);
+      expect(await plans.remove('gold', plan('gold', 2).limits)).toBe(false);
+    });
+
     test('finds out whether an account has a plan', async () => {
       const { catalog } = store;
       const account = newAccount({ plan: 'gold' });

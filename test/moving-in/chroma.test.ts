@@ -1,73 +1,55 @@
 /** A real Chroma moves in: the page, 20,000 records, 20 kills, and what Provec does not have. */
-import { spawn } from 'node:child_process';
 import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
-import { type Installed, installFolder, type Scenario } from '../clients/installed.ts';
+import { type Installed, installFolder } from '../clients/installed.ts';
 import { PROVEC, type RunningCommand, startCommandLine, startProgram } from '../support/command-line.ts';
 import { readDebian } from '../support/debian.ts';
-import { freePorts } from '../support/free-ports.ts';
 import { invariant } from '../support/invariant.ts';
 import { killAgain } from '../support/killed-import.ts';
-import { killAtExit, killGroup } from '../support/process-group.ts';
 import { type ServiceProcess, startProcess } from '../support/service-process.ts';
-import { ADMIN_TOKEN, TEST_KEY } from '../support/tenant.ts';
-import { until } from '../support/until.ts';
+import { TEST_KEY } from '../support/tenant.ts';
+import { ChromaServer } from './chroma-server.ts';
 
-const DATA = process.env.PROVEC_TEST_DATA ?? resolve(import.meta.dirname, '../../../shared/data/debian');
 const PYTHON_CLIENT = resolve(import.meta.dirname, '../../python');
 const PAGE = resolve(import.meta.dirname, '../../docs/coming-from-chroma.md');
 const RECORDS = 20_000;
 const KILLS = 20;
 
 let installed: Installed;
-let python: Scenario;
 let service: ServiceProcess;
 let folder: string;
-let port: number;
-let chroma: ReturnType<typeof spawn>;
+let chroma: ChromaServer;
 beforeAll(async () => {
   [installed, folder, service] = await Promise.all([
     installFolder(),
     mkdtemp(join(tmpdir(), 'provec-chroma-')),
     startProcess(),
   ]);
-  python = await installed.fromPypi('chromadb==1.5.9', PYTHON_CLIENT);
-  [port] = await freePorts(1);
-  const run = ['run', '--path', join(folder, 'chroma'), '--host', '127.0.0.1', '--port', `${port}`];
-  chroma = spawn(join(installed.folder, '0/bin/chroma'), run, { detached: true, stdio: 'ignore' });
-  killAtExit(chroma.pid!);
-  await until('Chroma answers', () =>
-    fetch(`http://127.0.0.1:${port}/api/v2/heartbeat`).then(
-      ({ ok }) => ok,
-      () => false,
-    ),
-  );
+  chroma = await ChromaServer.start(installed, join(folder, 'chroma'), PYTHON_CLIENT);
 }, 400_000);
 afterAll(async () => {
-  if (chroma?.pid !== undefined) killGroup(chroma.pid);
+  chroma?.end();
   await Promise.all([service?.dispose(), installed?.dispose(), rm(folder, { recursive: true, force: true })]);
 });
 
 const environment = () => ({ PROVEC_URL: service.url, PROVEC_KEY: TEST_KEY, XDG_CONFIG_HOME: folder });
 const start = (...args: string[]): RunningCommand => startCommandLine(args, { environment: environment(), folder });
-const from = () => `http://127.0.0.1:${port}`;
 
 /** Returns the block of the page with this name, with the addresses of this test. */
 async function block(language: string, name: string): Promise<string> {
   const [, text] = new RegExp(`^\`\`\`${language} ${name}\n(.*?)^\`\`\`$`, 'ms').exec(await readFile(PAGE, 'utf8'))!;
   return text
-    .replaceAll('port=8000', `port=${port}`)
-    .replaceAll('http://127.0.0.1:8000', from())
+    .replaceAll('port=8000', `port=${chroma.port}`)
+    .replaceAll('http://127.0.0.1:8000', chroma.url)
     .replaceAll('http://127.0.0.1:8080', service.url);
 }
 
 test('the page: a program of Chroma, the move, and the same program of Provec print what it says', async () => {
-  const python3 = join(installed.folder, '0/bin/python');
   const runPython = async (name: string) => {
     await writeFile(join(folder, `${name}.py`), await block('python', name));
-    return startProgram(python3, [`${name}.py`], { environment: environment(), folder }).ended;
+    return startProgram(chroma.python, [`${name}.py`], { environment: environment(), folder }).ended;
   };
   expect(await runPython('before')).toEqual({ code: 0, stdout: await block('text', 'before'), stderr: '' });
   const script = `set -e\nprovec() { "${process.execPath}" "${PROVEC}" "$@"; }\n${await block('sh', 'move')}`;
@@ -78,10 +60,8 @@ test('the page: a program of Chroma, the move, and the same program of Provec pr
 });
 
 test('20,000 real records, killed 20 times: no duplicate, no gap, and the neighbours are the exact ones', async () => {
-  expect(await python('../moving-in/debian-in-chroma.py', `${port}`, 'packages', `${RECORDS}`, DATA)).toEqual([
-    `${RECORDS}`,
-  ]);
-  const args = ['import-from', 'chroma', 'packages', '--from', from(), '--page', '200', '--json'];
+  expect(await chroma.fill('packages', RECORDS)).toBe(RECORDS);
+  const args = ['import-from', 'chroma', 'packages', '--from', chroma.url, '--page', '200', '--json'];
   const run = () => start(...args, '--no-survey');
   await killAgain(run, join(folder, 'packages.manifest.checkpoint'), KILLS);
   const { code, stdout } = await run().ended;
@@ -96,7 +76,7 @@ test('20,000 real records, killed 20 times: no duplicate, no gap, and the neighb
       vectorCount: RECORDS,
     }),
   );
-  const again = await start('import-from', 'chroma', 'at-once', '--source', 'packages', '--from', from(), '--json')
+  const again = await start('import-from', 'chroma', 'at-once', '--source', 'packages', '--from', chroma.url, '--json')
     .ended;
   expect(JSON.parse(again.stdout)).toMatchObject({ moved: true, count: RECORDS, merkleRoot: moved.merkleRoot });
   const verified = await start('verify', 'packages', '--manifest', 'packages.manifest').ended;
@@ -113,57 +93,22 @@ test('20,000 real records, killed 20 times: no duplicate, no gap, and the neighb
   expect(body.matches[0]).toMatchObject({ id: ids[7], metadata: { ...metadata, document: metadata.summary } });
 }, 900_000);
 
-test('with provec alone: in from Chroma, searched, verified, backed up, restored elsewhere with the same root', async () => {
-  const backups = join(folder, 'backups');
-  const first = await startProcess({ PROVEC_ADMIN_TOKEN: ADMIN_TOKEN, PROVEC_BACKUP_DIR: backups });
-  const restored = join(folder, 'restored');
-  const asked = (url: string) => ({ ...environment(), PROVEC_URL: url, PROVEC_ADMIN_TOKEN: ADMIN_TOKEN });
-  const run = (url: string, ...args: string[]) => startCommandLine(args, { environment: asked(url), folder }).ended;
-  const document = async (url: string, ...args: string[]) => {
-    const { code, stdout, stderr } = await run(url, ...args, '--json');
-    expect([args, code, stderr]).toEqual([args, 0, '']);
-    return JSON.parse(stdout);
-  };
-
-  const moved = await document(
-    first.url,
-    ...['import-from', 'chroma', 'journey', '--source', 'packages', '--from', from()],
-  );
-  expect(moved).toMatchObject({ moved: true, count: RECORDS });
-  const id = readDebian()!.ids[7]!;
-  expect(await document(first.url, 'query', 'journey', '--id', id, '--top-k', '1')).toMatchObject({
-    matches: [{ metadata: expect.anything() }],
-  });
-  expect(await document(first.url, 'verify', 'journey')).toMatchObject({ state: 'match' });
-  expect(await document(first.url, 'backup', 'start', 'friday')).toMatchObject({ backup: { state: 'done' } });
-  await first.kill('SIGTERM');
-  expect(await run(first.url, 'restore', join(backups, 'friday'), restored)).toMatchObject({ code: 0 });
-  await first.restart({ PROVEC_DATA_DIR: restored });
-  expect(await document(first.url, 'collections', 'get', 'journey')).toMatchObject({
-    collection: { merkleRoot: moved.merkleRoot, vector_count: RECORDS },
-  });
-  expect(await document(first.url, 'verify', 'journey')).toMatchObject({ state: 'match' });
-  expect(await run(first.url, 'verify', 'journey', '--manifest', 'journey.manifest')).toMatchObject({ code: 0 });
-  expect((await run(first.url, 'audit', '--operator')).stdout).toMatch(/ {2}backup\.restore {2}done /);
-  await first.dispose();
-}, 400_000);
-
 test('what Provec does not have is counted, with a record of Chroma for each', async () => {
   await writeFile(
     join(folder, 'odd.py'),
     `import chromadb
-odd = chromadb.HttpClient(host="127.0.0.1", port=${port}).create_collection("odd", configuration={"hnsw": {"space": "cosine"}})
+odd = chromadb.HttpClient(host="127.0.0.1", port=${chroma.port}).create_collection("odd", configuration={"hnsw": {"space": "cosine"}})
 odd.add(ids=["zero", "long", "big", "good"], embeddings=[[0, 0], [1, 2], [1, 2], [1, 0.1]], documents=[None, "x" * 50000, None, "é"],
         metadatas=[None, {"a": 1}, {"n": 2 ** 60 + 1}, {"tags": ["a", "b"]}], uris=[None, None, None, "file:///good"])
 `,
   );
-  const filled = await startProgram(join(installed.folder, '0/bin/python'), ['odd.py'], { folder }).ended;
+  const filled = await startProgram(chroma.python, ['odd.py'], { folder }).ended;
   expect(filled).toMatchObject({ code: 0, stderr: '' });
-  const refused = await start('import-from', 'chroma', 'odd', '--from', from()).ended;
+  const refused = await start('import-from', 'chroma', 'odd', '--from', chroma.url).ended;
   expect(refused).toMatchObject({ code: 2 });
   for (const issue of ['zero-vector', 'long-text', 'rounded-integer'])
     expect(refused.stdout).toMatch(new RegExp(`^${issue} +1 `, 'm'));
-  const { stdout } = await start('import-from', 'chroma', 'odd', '--from', from(), '--leave-out', 'all', '--json')
+  const { stdout } = await start('import-from', 'chroma', 'odd', '--from', chroma.url, '--leave-out', 'all', '--json')
     .ended;
   expect(JSON.parse(stdout)).toMatchObject({ moved: true, count: 3, sourceCount: 4 });
   const { body } = await service.api<{ vectors: object }>('POST', '/collections/odd/fetch', {
@@ -174,6 +119,6 @@ odd.add(ids=["zero", "long", "big", "good"], embeddings=[[0, 0], [1, 2], [1, 2],
     big: { id: 'big', values: [1, 2], metadata: { n: 2 ** 60 } },
     good: { id: 'good', values: [1, 0.1], metadata: { tags: ['a', 'b'], document: 'é', uri: 'file:///good' } },
   });
-  const absent = await start('import-from', 'chroma', 'nothing', '--from', from()).ended;
+  const absent = await start('import-from', 'chroma', 'nothing', '--from', chroma.url).ended;
   expect(absent).toMatchObject({ code: 2, stderr: expect.stringContaining('has no collection nothing') });
 });

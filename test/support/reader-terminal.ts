@@ -2,7 +2,7 @@ import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { existsSync } from 'node:fs';
 import { writeFile } from 'node:fs/promises';
-import { delimiter, join } from 'node:path';
+import { delimiter, dirname, join } from 'node:path';
 
 /** Printed between the blocks of a program. */
 const SEPARATOR = '\u0001';
@@ -21,23 +21,30 @@ export class ReaderTerminal {
   readonly #state: string;
   readonly #node: string;
   /** Placeholders that the reader replaces, with their replacements. */
-  readonly #filledIn = new Map<string, string>();
+  readonly #placeholders = new Map<string, string>();
 
-  /** `home`: a folder for the terminal's own state. */
-  constructor(home: string, folder: string) {
+  readonly #path: string;
+
+  /**
+   * `home`: a folder for the terminal's own state. `node`: the Node that the reader has installed;
+   * without one, the machine's, and programs run with the one that comes with the checkout in
+   * `folder`.
+   */
+  constructor(home: string, folder: string, node?: string) {
     this.folder = folder;
     this.#state = join(home, 'terminal-state.sh');
-    this.#node = join(folder, 'node_modules/.bin/node');
+    this.#node = node ?? join(folder, 'node_modules/.bin/node');
+    const folders = process.env.PATH!.split(delimiter).filter((name) => !/node_modules|node-gyp-bin/.test(name));
+    this.#path = [...(node === undefined ? [] : [dirname(node)]), ...folders].join(delimiter);
   }
 
   /** The user's PATH, without the folders that npm adds in front. */
   get path(): string {
-    const folders = process.env.PATH!.split(delimiter);
-    return folders.filter((name) => !/node_modules|node-gyp-bin/.test(name)).join(delimiter);
+    return this.#path;
   }
 
   fillIn(placeholder: string, value: string): void {
-    this.#filledIn.set(placeholder, value);
+    this.#placeholders.set(placeholder, value);
   }
 
   save(name: string, text: string): Promise<void> {
@@ -49,7 +56,7 @@ export class ReaderTerminal {
    * fails. `isScript`: shell blocks run as a separate script.
    */
   async run(language: string, blocks: readonly string[], { isScript = false } = {}): Promise<string[]> {
-    const texts = blocks.map((text) => this.#filled(text));
+    const texts = blocks.map((text) => this.filledIn(text));
     if (language === 'sh') {
       if (!isScript) return [await this.#paste(texts[0]!)];
       await this.save('program.sh', texts[0]!);
@@ -61,8 +68,12 @@ export class ReaderTerminal {
     return (await this.#paste(`${program} ${file}`)).split(`${SEPARATOR}\n`);
   }
 
-  #filled(text: string): string {
-    return [...this.#filledIn].reduce((filled, [placeholder, value]) => filled.replaceAll(placeholder, value), text);
+  /** Returns a text with the reader's values in place of the page's placeholders. */
+  filledIn(text: string): string {
+    return [...this.#placeholders].reduce(
+      (filled, [placeholder, value]) => filled.replaceAll(placeholder, value),
+      text,
+    );
   }
 
   /** Exports all variables, so that later blocks see them. */

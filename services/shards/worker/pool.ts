@@ -4,6 +4,7 @@ import { Worker } from 'node:worker_threads';
 import type { Logger } from 'pino';
 import { itemAt } from '../../../lib/checked-access.ts';
 import { type ErrorCode, ProvecError } from '../../../lib/errors.ts';
+import { moduleBeside } from '../../../lib/module-beside.ts';
 import type { ShardKey } from '../../../lib/shard/key.ts';
 import type { AnswerPage } from '../../../lib/shard/match.ts';
 import { backoffMs } from '../../../lib/time/backoff.ts';
@@ -82,7 +83,7 @@ export class ShardWorker implements WorkerRequests {
   #nextId = 1;
 
   constructor(log: Logger, graphThreads = 1) {
-    this.#thread = new Worker(new URL('./main.ts', import.meta.url), {
+    this.#thread = new Worker(moduleBeside('./main', import.meta.url), {
       name: 'provec-shards',
       workerData: { graphThreads },
       resourceLimits: { maxYoungGenerationSizeMb: YOUNG_GENERATION_MIB, maxOldGenerationSizeMb: OLD_GENERATION_MIB },

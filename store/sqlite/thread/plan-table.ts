@@ -29,6 +29,12 @@ export function planTable(database: Database): Sync<StoredPlans> {
       database.run(`${sql} ${change}`, name, limits, seal);
     },
 
-    remove: (name) => hasPlans(database) && database.run('DELETE FROM plans WHERE name = ?', name) > 0,
+    remove(name, limits) {
+      if (!hasPlans(database)) return false;
+      const removal = 'DELETE FROM plans WHERE name = ?';
+      const removed =
+        limits === undefined ? database.run(removal, name) : database.run(`${removal} AND limits = ?`, name, limits);
+      return removed > 0;
+    },
   };
 }

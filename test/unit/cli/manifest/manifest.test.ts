@@ -4,7 +4,6 @@ import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
-import { LeafTable } from '../../../../cli/manifest/leaf-table.ts';
 import {
   endLine,
   headLine,
@@ -18,6 +17,7 @@ import { ManifestWriter, partPath } from '../../../../cli/manifest/manifest-writ
 import { SigningKey } from '../../../../cli/manifest/signing-key.ts';
 import { RecordChecker } from '../../../../cli/moving/record-checker.ts';
 import { rootOfRecords } from '../../../../client/index.ts';
+import { LeafTable } from '../../../../client/verify/leaf-table.ts';
 import { isThorough } from '../../../support/effort.ts';
 
 const RECORDS = [

@@ -1,10 +1,10 @@
 import { expect, test } from '@jest/globals';
-import { LeafTable } from '../../../../cli/manifest/leaf-table.ts';
 import { RecordChecker } from '../../../../cli/moving/record-checker.ts';
 import { ISSUE_NAMES } from '../../../../cli/sources/issues.ts';
 import { parseSourceJson } from '../../../../cli/sources/json-answer.ts';
 import type { SourceRecord } from '../../../../cli/sources/port.ts';
 import { rootOfRecords } from '../../../../client/index.ts';
+import { LeafTable } from '../../../../client/verify/leaf-table.ts';
 
 const LONG = 'x'.repeat(41 * 1024);
 let deep: object = {};

@@ -129,4 +129,24 @@ test('the store takes a limited number of plans', async () => {
   for (let at = 0; at < STORED_PLANS_MAX; at++) await put(`plan-${at}`, GOLD);
   expect((await rejectedError(put('gold', GOLD))).code).toBe('PLANS_LIMIT_REACHED');
   expect(await put('plan-0', { ...GOLD, vectors: 1 })).toMatchObject({ vectors: 1 });
+  await node.call('keys.deletePlan', { plan: 'plan-1' });
+  await put('gold', GOLD);
+  expect((await rejectedError(put('plan-1', GOLD))).code).toBe('PLANS_LIMIT_REACHED');
+});
+
+test('limits of deleted plans are kept for accounts that have them, and otherwise until room is needed', async () => {
+  await put('kept', GOLD);
+  await node.call('keys.deletePlan', { plan: 'kept' });
+  const accountId = await newAccount('free');
+  // As a process leaves it that dies while it gives the plan to the account.
+  await store.catalog.setPlan(accountId, 'kept');
+  for (let at = 0; at < STORED_PLANS_MAX + 5; at++) {
+    await put(`plan-${at}`, GOLD);
+    await node.call('keys.deletePlan', { plan: `plan-${at}` });
+  }
+  clock.advance(501);
+  expect(await vectorsAt(node, accountId)).toBe(GOLD.vectors);
+  expect((await store.plans.list()).length).toBeLessThanOrEqual(STORED_PLANS_MAX);
+  expect((await node.call('keys.plans', {})).plans.map(({ source }) => source)).not.toContain('stored');
+  expect((await rejectedError(newAccount('kept'))).code).toBe('INVALID_ARGUMENT');
 });

@@ -1,16 +1,16 @@
 import { expect, test } from '@jest/globals';
 import fc from 'fast-check';
-import { LeafTable } from '../../../../cli/manifest/leaf-table.ts';
-import { rootOfRecords } from '../../../../client/index.ts';
-import { keyHashOf, leafHashOf, metaHashOf, vecHashOf } from '../../../../client/verify/content-hash.ts';
-import { propertyRuns } from '../../../support/effort.ts';
+import { keyHashOf, leafHashOf, metaHashOf, vecHashOf } from '../../../client/verify/content-hash.ts';
+import { LeafTable } from '../../../client/verify/leaf-table.ts';
+import { propertyRuns } from '../../support/effort.ts';
+import { referenceLeaf, referenceRoot } from '../../support/reference-root.ts';
 
 const hashesOf = (id: string) => {
   const key = keyHashOf(id);
   return [key, leafHashOf(key, vecHashOf([1]), metaHashOf({}))] as const;
 };
 
-test('finds what was added, refuses a key twice, and has the root of the client', () => {
+test('finds what was added, refuses a key twice, and has the root of its records', () => {
   fc.assert(
     fc.property(fc.uniqueArray(fc.string({ minLength: 1, unit: 'grapheme-ascii' }), { maxLength: 60 }), (ids) => {
       const table = new LeafTable();
@@ -23,7 +23,7 @@ test('finds what was added, refuses a key twice, and has the root of the client'
       }
       expect(table.numberOf(keyHashOf('no such id\u0001'))).toBe(-1);
       expect(table.size).toBe(ids.length);
-      expect(table.root()).toBe(rootOfRecords(ids.map((id) => ({ id, values: [1] }))));
+      expect(table.root()).toBe(referenceRoot(ids.map((id) => referenceLeaf(id, [1], {}))));
     }),
     { numRuns: propertyRuns(100) },
   );

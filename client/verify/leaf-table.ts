@@ -1,9 +1,10 @@
-import { bitOf, innerHashOf } from '../../client/verify/content-hash.ts';
+import { bytesToHex } from '@noble/hashes/utils.js';
+import { bitOf, innerHashOf } from './content-hash.ts';
 
 const HASH_BYTES = 32;
 const ENTRY_BYTES = 2 * HASH_BYTES;
 /** Entries per block: blocks are allocated as needed, and never copied. */
-const BLOCK_ENTRIES = 65_536;
+const BLOCK_ENTRIES = 4_096;
 const FIRST_SLOTS = 1_024;
 const EMPTY_SLOT = 0;
 
@@ -12,7 +13,7 @@ const EMPTY_SLOT = 0;
  * 80 bytes per record.
  */
 export class LeafTable {
-  readonly #blocks: Buffer[] = [];
+  readonly #blocks: Uint8Array[] = [];
   /** Hash table of entries by key: an entry's number plus 1, or EMPTY_SLOT. */
   #slots = new Uint32Array(FIRST_SLOTS);
   #size = 0;
@@ -28,7 +29,7 @@ export class LeafTable {
     if (this.#slots[slot] !== EMPTY_SLOT) return false;
     const number = this.#size++;
     this.#slots[slot] = number + 1;
-    if (number % BLOCK_ENTRIES === 0) this.#blocks.push(Buffer.alloc(BLOCK_ENTRIES * ENTRY_BYTES));
+    if (number % BLOCK_ENTRIES === 0) this.#blocks.push(new Uint8Array(BLOCK_ENTRIES * ENTRY_BYTES));
     this.#entry(number).set(key);
     this.#entry(number).set(leaf, HASH_BYTES);
     return true;
@@ -49,11 +50,10 @@ export class LeafTable {
     return this.#entry(number).subarray(HASH_BYTES);
   }
 
-  /** Returns the root of a collection with exactly these records: 64 hex digits. */
+  /** Returns the root of a collection with exactly these records: 64 hex digits, format PV1. */
   root(): string {
-    if (this.#size === 0) return '0'.repeat(2 * HASH_BYTES);
     const order = Uint32Array.from({ length: this.#size }, (_, number) => number);
-    return Buffer.from(this.#subtree(order, 0)).toString('hex');
+    return bytesToHex(this.#subtree(order, 0));
   }
 
   /** Returns the hash of some records with the same first `depth` bits. Reorders `numbers`. */
@@ -73,7 +73,7 @@ export class LeafTable {
     );
   }
 
-  #entry(number: number): Buffer {
+  #entry(number: number): Uint8Array {
     const at = (number % BLOCK_ENTRIES) * ENTRY_BYTES;
     return this.#blocks[Math.floor(number / BLOCK_ENTRIES)]!.subarray(at, at + ENTRY_BYTES);
   }
@@ -85,7 +85,7 @@ export class LeafTable {
     for (let slot = ((a << 24) | (b << 16) | (c << 8) | d) & mask; ; slot = (slot + 1) & mask) {
       const held = this.#slots[slot]!;
       if (held === EMPTY_SLOT) return slot;
-      if (this.#entry(held - 1).compare(key, 0, HASH_BYTES, 0, HASH_BYTES) === 0) return slot;
+      if (isSameHash(this.#entry(held - 1), key)) return slot;
     }
   }
 
@@ -96,4 +96,10 @@ export class LeafTable {
       this.#slots[slot] = number + 1;
     }
   }
+}
+
+/** Compares the first bytes of two arrays, which are hashes. */
+function isSameHash(a: Uint8Array, b: Uint8Array): boolean {
+  for (let at = 0; at < HASH_BYTES; at++) if (a[at] !== b[at]) return false;
+  return true;
 }
