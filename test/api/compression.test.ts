@@ -28,7 +28,10 @@ const MANY = 100;
 
 const CODINGS = {
   gzip: { encode: (text: string | Buffer) => gzipSync(text), decode: gunzipSync },
-  zstd: { encode: (text: string | Buffer) => zstdCompressSync(text), decode: zstdDecompressSync },
+  zstd: {
+    encode: (text: string | Buffer) => zstdCompressSync(text, { params: { [constants.ZSTD_c_checksumFlag]: 1 } }),
+    decode: zstdDecompressSync,
+  },
 } as const;
 const NAMES = ['gzip', 'zstd'] as const;
 
@@ -152,6 +155,7 @@ describe.each(NAMES)('a body in %s', (coding) => {
   test.each([
     ['is cut short', (body: Buffer) => body.subarray(0, -3)],
     ['is empty', () => Buffer.alloc(0)],
+    ['has more behind it', (body: Buffer) => Buffer.concat([body, Buffer.from('{"ids":["a"]}')])],
     ['is in another coding', (body: Buffer) => deflateSync(body)],
     ['is not compressed', () => Buffer.from('{"ids":["a"]}')],
     ['has a changed byte', (body: Buffer) => body.map((byte, at) => (at === body.length >> 1 ? byte ^ 0xff : byte))],

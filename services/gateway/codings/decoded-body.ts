@@ -1,16 +1,15 @@
 import type { IncomingMessage } from 'node:http';
-import type { Transform } from 'node:stream';
 import { constants, createGunzip, createZstdDecompress } from 'node:zlib';
 import { ProvecError } from '../../../lib/errors.ts';
 import { invalidValue } from '../../../lib/records/fields.ts';
-import { PiecewiseCoder } from './piecewise-coder.ts';
+import { type CodingStream, PiecewiseCoder } from './piecewise-coder.ts';
 
 const KIB = 1024;
 /** zstd's window, in powers of two: 8 MiB, which RFC 8878 recommends that decoders support. */
 const WINDOW_LOG_MAX = 23;
 
 interface Decoding {
-  make(): Transform;
+  make(): CodingStream;
   /** Memory that decoding takes, besides the content. */
   memoryBytes: number;
 }
@@ -55,26 +54,58 @@ export const decoderBytes = (coding: BodyCoding | null): number =>
  * the errors of `chunks`.
  */
 export async function* decodedBody(chunks: AsyncIterable<Uint8Array>, coding: BodyCoding): AsyncIterable<Buffer> {
-  const decoder = new PiecewiseCoder(DECODINGS[coding].make());
-  let receivedBytes = 0;
-  let expandedBytes = 0;
-  const checked = async (decoded: Promise<Buffer>): Promise<Buffer> => {
-    const content = await decoded.catch(() => Promise.reject(notInCoding(coding)));
-    expandedBytes += content.byteLength;
-    if (expandedBytes > EXPANDED_MIN_BYTES + EXPANSION_MAX * receivedBytes) throw tooLarge();
-    return content;
-  };
+  const body = new CodedBody(coding);
   try {
     for await (const chunk of chunks) {
-      for (let at = 0; at < chunk.byteLength; at += STEP_BYTES) {
-        const step = chunk.subarray(at, at + STEP_BYTES);
-        receivedBytes += step.byteLength;
-        yield await checked(decoder.add(step));
-      }
+      for (let at = 0; at < chunk.byteLength; at += STEP_BYTES)
+        yield* body.contentOf(chunk.subarray(at, at + STEP_BYTES));
     }
-    yield await checked(decoder.finish(NOTHING));
+    yield await body.rest();
   } finally {
-    decoder.close();
+    body.close();
+  }
+}
+
+/** Decodes the frames of a body, one after the other, and checks how much they expand. */
+class CodedBody {
+  readonly #coding: BodyCoding;
+  #decoder: PiecewiseCoder;
+  #receivedBytes = 0;
+  #expandedBytes = 0;
+
+  constructor(coding: BodyCoding) {
+    this.#coding = coding;
+    this.#decoder = new PiecewiseCoder(DECODINGS[coding].make());
+  }
+
+  async *contentOf(step: Uint8Array): AsyncIterable<Buffer> {
+    this.#receivedBytes += step.byteLength;
+    for (let left = step; ; ) {
+      const beforeBytes = this.#decoder.consumedBytes;
+      yield await this.#checked(this.#decoder.add(left));
+      const consumedBytes = this.#decoder.consumedBytes - beforeBytes;
+      if (consumedBytes === left.byteLength) return;
+      if (consumedBytes === 0) throw notInCoding(this.#coding);
+      // Node's decoder of zstd stops at the end of a frame.
+      left = left.subarray(consumedBytes);
+      this.close();
+      this.#decoder = new PiecewiseCoder(DECODINGS[this.#coding].make());
+    }
+  }
+
+  rest(): Promise<Buffer> {
+    return this.#checked(this.#decoder.finish(NOTHING));
+  }
+
+  close(): void {
+    this.#decoder.close();
+  }
+
+  async #checked(decoded: Promise<Buffer>): Promise<Buffer> {
+    const content = await decoded.catch(() => Promise.reject(notInCoding(this.#coding)));
+    this.#expandedBytes += content.byteLength;
+    if (this.#expandedBytes > EXPANDED_MIN_BYTES + EXPANSION_MAX * this.#receivedBytes) throw tooLarge();
+    return content;
   }
 }
 

@@ -1,15 +1,14 @@
-import type { Transform } from 'node:stream';
 import { constants, createGzip, createZstdCompress } from 'node:zlib';
 import type { RequestContext } from '../request-context.ts';
 import { acceptedCoding } from './accepted-coding.ts';
-import { PiecewiseCoder } from './piecewise-coder.ts';
+import { type CodingStream, PiecewiseCoder } from './piecewise-coder.ts';
 
 /** Codings of responses, the cheapest first. */
 const CODINGS = ['zstd', 'gzip'] as const;
 type Coding = (typeof CODINGS)[number];
 
 /** 4 and 11 ms for each MB of vectors as JSON; at most 256 KiB of memory. */
-const MADE_BY: Readonly<Record<Coding, () => Transform>> = {
+const MADE_BY: Readonly<Record<Coding, () => CodingStream>> = {
   gzip: () => createGzip({ level: constants.Z_BEST_SPEED, windowBits: 14, memLevel: 7 }),
   zstd: () =>
     createZstdCompress({
