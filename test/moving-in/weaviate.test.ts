@@ -68,7 +68,7 @@ const KILLS = 20;
     const { body } = await service.api<{ vectors: Record<string, { values: number[]; metadata: object }> }>(
       'POST',
       '/collections/packages/fetch',
-      { ids: [id], includeValues: true },
+      { ids: [id] },
     );
     const { tags: _, ...known } = JSON.parse(metadata[7]);
     expect(body.vectors[id]!.metadata).toMatchObject({ ...known, package: ids[7] });
@@ -102,9 +102,7 @@ const KILLS = 20;
       document: { moved: true, count: 2, plan: { target: { metric: 'dot', dimensions: 2 } } },
     });
     for (const [at, namespace] of ['ann', 'bob'].entries()) {
-      const { body } = await service.api('POST', '/collections/notes/fetch', {
-        ...{ ids: [uuid(1)], namespace, includeValues: true },
-      });
+      const { body } = await service.api('POST', '/collections/notes/fetch', { ids: [uuid(1)], namespace });
       expect(body).toMatchObject({ vectors: { [uuid(1)]: { values: [at, 0.5], metadata: { text: namespace } } } });
     }
   });
