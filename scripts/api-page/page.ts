@@ -36,9 +36,9 @@ answers. Only ids, times, secrets and the values of the ledger differ from servi
 * Field names are camelCase, except for counts, times and keys in collections, keys, accounts and
   usage, which are snake_case. Times are ISO 8601 in UTC.
 * Answers above 1 KB are compressed for a client that sends \`Accept-Encoding: zstd\` or \`gzip\`, as
-  long as fewer than 64 answers of the gateway are being compressed. Bodies may be compressed with
-  \`Content-Encoding: gzip\` or \`zstd\`. The limits hold for their content, which may be 100 times as
-  large as the body; a larger one gets 413 beyond its first MiB.
+  long as the gateway compresses fewer than 64 others. Bodies may be compressed, with
+  \`Content-Encoding: gzip\` or \`zstd\`. Limits hold for their content. It may be 100 times as large
+  as the body, and 1 MiB in any case.
 * Every answer has an \`X-Request-Id\`: the request's own if it matches
   \`^[A-Za-z0-9._:-]{1,128}$\`, else a new one.
 * A read reflects every write acknowledged before it began, unless it asks for \`eventual\`.

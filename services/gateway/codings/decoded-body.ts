@@ -33,7 +33,7 @@ const STEP_BYTES = 16 * KIB;
 
 const NOTHING = new Uint8Array(0);
 
-/** Returns the coding of a body, null for none. Throws UNSUPPORTED_MEDIA_TYPE for an unknown one. */
+/** Returns a body's coding, null for none. Throws UNSUPPORTED_MEDIA_TYPE for an unknown one. */
 export function bodyCoding({ headers }: IncomingMessage): BodyCoding | null {
   const coding = headers['content-encoding']?.trim().toLowerCase() ?? 'identity';
   if (coding === 'identity') return null;
