@@ -35,8 +35,8 @@ answers. Only ids, times, secrets and the values of the ledger differ from servi
   even in metadata, because JSON parsers differ in which of the two they keep.
 * Field names are camelCase, except for counts, times and keys in collections, keys, accounts and
   usage, which are snake_case. Times are ISO 8601 in UTC.
-* Answers above 1 KB are compressed for a client that sends \`Accept-Encoding: zstd\` or \`gzip\`, as
-  long as the gateway compresses fewer than 64 others. Bodies may be compressed, with
+* Answers above 1 KB are compressed for a client that sends \`Accept-Encoding: zstd\` or \`gzip\`,
+  as long as the gateway compresses fewer than 64 others. Bodies may be compressed, with
   \`Content-Encoding: gzip\` or \`zstd\`. Limits hold for their content. It may be 100 times as large
   as the body, and 1 MiB in any case.
 * Every answer has an \`X-Request-Id\`: the request's own if it matches
