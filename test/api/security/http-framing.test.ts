@@ -200,7 +200,7 @@ describe('headers', () => {
     ['Content-Type', `application/json${' '.repeat(15_000)}x`],
     ['Content-Type', `application/json;${' '.repeat(7_000)}charset${' '.repeat(7_000)}=x`],
     ['Content-Type', `${'application/json;'.repeat(900)}x`],
-    ['Content-Encoding', `${' '.repeat(15_000)}gzip`],
+    ['Content-Encoding', `${' '.repeat(15_000)}deflate`],
     ['X-Request-Id', `${'a.'.repeat(7_500)}!`],
     ['Origin', 'a'.repeat(15_000)],
   ])('a %s built to slow a pattern down delays no one', async (name, value) => {
