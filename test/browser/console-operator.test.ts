@@ -270,7 +270,7 @@ describe('the other tabs', () => {
     await visitor.go('#/operator/accounts');
     await visitor.sees('Ada’s experiments');
     await visitor.expectSound('accounts');
-    await visitor.picture('accounts', { width: 1120, height: 400 });
+    await visitor.picture('accounts', { width: 1160, height: 420 });
     await visitor.go('#/operator/collections');
     await visitor.page.getByRole('link', { name: 'letters' }).waitFor();
     await visitor.expectSound('collections of all accounts');

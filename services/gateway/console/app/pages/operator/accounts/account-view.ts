@@ -79,7 +79,8 @@ function DeletionCard({ account, reload }: AccountProps) {
     announce('Deleted the account.');
     goTo(hrefOf(['operator', 'accounts']));
   };
-  const counts = usage?.usage;
+  const { collection_count: collections, vector_count: vectors } = usage!.usage;
+  const content = `${numberText.count(collections, 'collection')} and ${numberText.count(vectors, 'vector')}`;
   const open = () => {
     // What is deleted may be more than when the page was loaded.
     reload();
@@ -98,9 +99,8 @@ function DeletionCard({ account, reload }: AccountProps) {
       html`<${TypedConfirmation} title="Delete this account" phrase=${typablePhrase(name, id)} act="Delete the account"
         perform=${remove} onClose=${() => setDeleting(false)}>
         <p>
-          This deletes <strong><${VisibleText} value=${name} max=${80} /></strong> with
-          ${numberText.count(counts?.collection_count ?? 0, 'collection')} and
-          ${numberText.count(counts?.vector_count ?? 0, 'vector')}, and revokes its keys. It cannot be undone.
+          This deletes <strong><${VisibleText} value=${name} max=${80} /></strong> with ${content}, and revokes its keys.
+          It cannot be undone.
         </p>
         ${
           typablePhrase(name, id) === id &&

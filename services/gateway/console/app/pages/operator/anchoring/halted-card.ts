@@ -22,8 +22,7 @@ export function HaltedCard({ anchor, onResume }: HaltedCardProps) {
       <dt>Contradiction</dt><dd><${VisibleText} value=${haltedReason ?? 'unknown'} max=${400} /></dd>
     </dl>
     <p>
-      Someone may have changed the stored records, or a backup was restored. Find out first: the account’s page
-      <em>Trust</em> names the records that differ.
+      Someone may have changed the stored records, or a backup was restored. Find out first: in the account, the tab <em>Trust</em> names the records that differ.
     </p>
     <${Button} onClick=${() => onResume(anchor)}>Accept the content…<//>
   </section>`;

@@ -31,11 +31,13 @@ export function MoveDialog({ shard, onClose, onMoved }: MoveDialogProps) {
     return html`<${Notice} tone="waiting">No other node can take the shard: it would need a lease, and must not be drained.<//>
       <div class="dialog-foot"><${Button} onClick=${onClose}>Close<//></div>`;
   };
+  const index = shard.shard.slice(shard.shard.lastIndexOf('.') + 1);
+  const records = numberText.count(shard.records, 'record');
+  const holder =
+    shard.node === null ? 'which no node holds' : html`held by <strong><${VisibleText} value=${shard.node} /></strong>`;
   return html`<${Dialog} title="Move a shard" onClose=${onClose}>
     <p>
-      Shard ${shard.shard.slice(shard.shard.lastIndexOf('.') + 1)} of <strong><${VisibleText} value=${shard.collection} /></strong>,
-      with ${numberText.count(shard.records, 'record')},
-      ${shard.node === null ? 'which no node holds' : html`held by <strong><${VisibleText} value=${shard.node} /></strong>`}.
+      Shard ${index} of <strong><${VisibleText} value=${shard.collection} /></strong>, with ${records}, ${holder}.
     </p>
     <${Loadable} from=${nodes} what="the nodes" show=${show} />
   <//>`;
