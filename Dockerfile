@@ -36,6 +36,7 @@ FROM base AS server
 COPY package.json launch.ts start.ts provec.ts moleculer.config.ts ./
 COPY client/api client/api
 COPY client/http client/http
+COPY client/metrics client/metrics
 COPY client/export-frame.ts client/export-stream.ts client/import-body.ts client/
 COPY client/verify client/verify
 COPY lib lib

@@ -3,6 +3,7 @@ import { Command } from 'commander';
 import { InputError } from '../../client/cli/json-file.ts';
 import { printable } from '../../client/cli/printable.ts';
 import type { ProvecOperator } from '../../client/index.ts';
+import { FigureReader } from '../../client/metrics/figures.ts';
 import { EXIT, isTransient } from '../exit-code.ts';
 import { readMetrics } from '../metrics/read-metrics.ts';
 import { examples, finiteNumber } from '../option-values.ts';
@@ -10,7 +11,6 @@ import { jsonLine } from '../output/json.ts';
 import { Screen } from '../output/screen.ts';
 import { write, writeError } from '../output/streams.ts';
 import { inSession, type Session } from '../session.ts';
-import { FigureReader } from '../top/figures.ts';
 import { plainLine, screenLines, type TopDocument } from '../top/top-lines.ts';
 
 const INTERVAL_SECONDS = 2;

@@ -1,6 +1,6 @@
 import { InputError } from '../../client/cli/json-file.ts';
 import type { ProvecOperator } from '../../client/index.ts';
-import type { MetricsPage } from '../metrics/metrics-page.ts';
+import type { MetricsPage } from '../../client/metrics/metrics-page.ts';
 import { readMetrics } from '../metrics/read-metrics.ts';
 import { type Finding, findingsOf } from './finding.ts';
 import { ledgerFindings } from './ledger.ts';

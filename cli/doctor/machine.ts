@@ -1,7 +1,7 @@
 /** Checks of this machine: Node, the disk of the data folder, open files. */
 import { readFile, stat, statfs } from 'node:fs/promises';
 import { resolve } from 'node:path';
-import type { MetricsPage } from '../metrics/metrics-page.ts';
+import type { MetricsPage } from '../../client/metrics/metrics-page.ts';
 import { bytesText } from '../output/quantities.ts';
 import { type Finding, findingsOf } from './finding.ts';
 import type { ServiceSettings } from './service-settings.ts';

@@ -1,6 +1,6 @@
 import { APIConnectionError } from '../../client/http/errors.ts';
+import { MetricsPage } from '../../client/metrics/metrics-page.ts';
 import { boundedText } from '../../client/verify/bounded-body.ts';
-import { MetricsPage } from './metrics-page.ts';
 
 const PAGE_MAX_BYTES = 16 * 1024 * 1024;
 const TIMEOUT_MS = 10_000;

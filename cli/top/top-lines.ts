@@ -1,8 +1,8 @@
 import type { Api } from '../../client/index.ts';
+import type { Figures } from '../../client/metrics/figures.ts';
 import { nodeLines } from '../commands/nodes.ts';
 import { bytesText, timeText } from '../output/quantities.ts';
 import { fieldLines } from '../output/table.ts';
-import type { Figures } from './figures.ts';
 
 /** Figures and nodes at one moment. With --json, each is a line. */
 export type TopDocument = { at: string } & Figures & Api.ListNodesResult;

@@ -1078,6 +1078,11 @@ export interface Ledger {
   program: string;
   /** Address that signs. Null if the ledger is off. */
   authority: string | null;
+  /**
+   * Balance of that address, which pays for anchors; a SOL is 1,000,000,000 lamports. Null if the
+   * ledger is off, or did not answer within 3 s.
+   */
+  lamports: number | null;
   /** Origins of the nodes of the ledger. */
   rpc: Array<string>;
   account?: {

@@ -338,6 +338,7 @@ export const SHAPES: Readonly<Record<string, Shape>> = {
     cluster: 'string',
     program: 'string',
     authority: 'string | null',
+    lamports: 'integer | null',
     rpc: ['string'],
     'account?': { collectionId: 'string', address: 'string', explorerUrl: 'string | null' },
   },

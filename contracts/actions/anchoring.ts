@@ -94,5 +94,7 @@ export interface AnchoringActions {
   /** Closes the collection's account and deletes its row and history, in the background. */
   'anchoring.close': { params: { collectionId: CollectionId }; result: null };
   'anchoring.info': { params: Record<string, never>; result: LedgerInfo };
+  /** Asks the ledger for the authority's balance; null if the ledger is off or does not answer. */
+  'anchoring.balance': { params: Record<string, never>; result: { lamports: number | null } };
   'anchoring.stats': { params: Record<string, never>; result: AnchoringStats };
 }

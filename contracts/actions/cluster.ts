@@ -123,6 +123,8 @@ export interface AnchorOverview {
 
 /** Where the cluster anchors. A collection's account address follows from authority and program. */
 export interface LedgerOverview extends LedgerInfo {
+  /** Balance of the authority; null if the ledger is off or did not answer in time. */
+  lamports: number | null;
   /** Account of the collection that the call names. */
   account: { collectionId: CollectionId; address: string; explorerUrl: string | null } | null;
 }

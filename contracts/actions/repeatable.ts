@@ -14,6 +14,7 @@ const REPEATABLE: readonly ActionName[] = [
   'anchoring.explorerUrl',
   'anchoring.history',
   'anchoring.info',
+  'anchoring.balance',
   'anchoring.stats',
   'cluster.nodes',
   'cluster.shards',

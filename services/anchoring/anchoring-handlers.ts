@@ -139,6 +139,14 @@ export class AnchoringHandlers {
         isEmbedded: this.#embedded !== null,
       };
     },
+    balance: async () => {
+      try {
+        return { lamports: this.#running === null ? null : Number(await this.#running.ledger.balance()) };
+      } catch {
+        // Null says that it does not answer; anchors that fail log why.
+        return { lamports: null };
+      }
+    },
     stats: async () => (await this.#running?.anchoring.stats()) ?? NO_STATS,
   };
 

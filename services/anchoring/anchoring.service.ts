@@ -32,6 +32,7 @@ export default function anchoringService(runtime: Runtime, embedded: EmbeddedLed
         resume: COLLECTION,
         close: COLLECTION,
         info: {},
+        balance: {},
         stats: {},
       },
       // The wait is limited by `waitMs`; the caller sets its own timeout.

@@ -26,6 +26,18 @@ interface RegisteredNode {
   metadata?: { version?: unknown; startedAtMs?: unknown };
 }
 
+/** Time in ms that an overview of the ledger waits for the ledger itself. */
+const BALANCE_TIMEOUT_MS = 3_000;
+
+async function balanceOf(broker: ServiceBroker): Promise<number | null> {
+  try {
+    return (await call(broker, 'anchoring.balance', {}, { timeout: BALANCE_TIMEOUT_MS })).lamports;
+  } catch {
+    // The overview says what is known; null says that the balance is not.
+    return null;
+  }
+}
+
 function knownNodes(broker: ServiceBroker): KnownNode[] {
   const nodes = broker.registry.getNodeList({
     onlyAvailable: false,
@@ -107,11 +119,11 @@ export default function clusterService(runtime: Runtime): ServiceSchema {
         ({ account, collection }) => steering.verify(account, collection),
       ),
       ledger: checkedAction<'cluster.ledger'>({ collection: OPTIONAL_REFERENCE }, async ({ collection }) => {
-        const info = await call(broker, 'anchoring.info', {});
-        if (collection === undefined) return { ...info, account: null };
+        const [info, lamports] = await Promise.all([call(broker, 'anchoring.info', {}), balanceOf(broker)]);
+        if (collection === undefined) return { ...info, lamports, account: null };
         const { id } = await references.collection(collection);
         const account = await call(broker, 'anchoring.address', { collectionId: id });
-        return { ...info, account: account && { collectionId: id, ...account } };
+        return { ...info, lamports, account: account && { collectionId: id, ...account } };
       }),
       backup: checkedAction<'cluster.backup'>(
         { folder: { ...REFERENCE, max: 4_096 }, withoutSecrets: { type: 'boolean', optional: true } },

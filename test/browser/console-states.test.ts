@@ -118,7 +118,7 @@ describe('an empty account', () => {
     const { api, key } = await tenant('deleter');
     await api('POST', '/collections', { name: 'old', dimensions: 2 });
     await visitor.signIn(key.secret);
-    await visitor.go('#/collections/old');
+    await visitor.go('#/collections/old/settings');
     await visitor.press('Delete…');
     expect(await visitor.page.getByRole('button', { name: 'Delete the collection' }).isDisabled()).toBe(true);
     await visitor.expectSound('a collection to delete');

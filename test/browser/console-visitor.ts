@@ -38,6 +38,19 @@ export class ConsoleVisitor {
     await this.press('Sign in');
   }
 
+  /** Opens the operator's pages, without an API key. */
+  async operate(token: string): Promise<void> {
+    await this.page.goto(`${this.#url()}/console/#/operator`);
+    await this.enterToken(token);
+    await this.page.getByRole('link', { name: 'Audit log' }).waitFor();
+  }
+
+  /** Gives a token to the form that is shown. */
+  async enterToken(token: string): Promise<void> {
+    await this.page.getByLabel('Operator’s token').fill(token);
+    await this.press('Open the operator’s pages');
+  }
+
   /** Goes to a place of the console, as a link does. */
   async go(hash: string): Promise<void> {
     await this.page.evaluate(`location.hash = ${JSON.stringify(hash)}`);

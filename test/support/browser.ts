@@ -45,6 +45,8 @@ export interface BrowserPage {
     reducedMotion?: 'reduce';
     contrast?: 'more' | 'no-preference';
   }): Promise<void>;
+  /** Time as the page sees it, from the next document on. */
+  clock: { install(): Promise<void>; runFor(ms: number): Promise<void> };
   keyboard: { press(key: string): Promise<void>; type(text: string): Promise<void> };
   on(event: 'console', listener: (message: { type(): string; text(): string }) => void): void;
   on(event: 'pageerror', listener: (error: Error) => void): void;

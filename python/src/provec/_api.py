@@ -943,6 +943,9 @@ class _Ledger(TypedDict):
     program: str
     #: Address that signs. Null if the ledger is off.
     authority: str | None
+    #: Balance of that address, which pays for anchors; a SOL is 1,000,000,000 lamports. Null if
+    #: the ledger is off, or did not answer within 3 s.
+    lamports: int | None
     #: Origins of the nodes of the ledger.
     rpc: list[str]
 

@@ -484,6 +484,7 @@ SHAPES: dict[str, Any] = {
         "cluster": "string",
         "program": "string",
         "authority": "string | null",
+        "lamports": "integer | null",
         "rpc": [
             "string"
         ],

@@ -147,6 +147,9 @@ export const OPERATOR_SCHEMAS: OpenApiSchemas = {
       cluster: textSchema('Cluster of Solana.'),
       program: textSchema('Address of the Token-2022 program.'),
       authority: nullableText('Address that signs. Null if the ledger is off.'),
+      lamports: nullableCount(
+        'Balance of that address, which pays for anchors; a SOL is 1,000,000,000 lamports. Null if the ledger is off, or did not answer within 3 s.',
+      ),
       rpc: listSchema({ type: 'string' }, { description: 'Origins of the nodes of the ledger.' }),
       account: object({
         collectionId: textSchema('UUID.'),

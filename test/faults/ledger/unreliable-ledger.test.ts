@@ -9,6 +9,7 @@ import type { VerifyResult } from '../../../contracts/actions/verification.ts';
 import type { ConfirmedAnchor } from '../../../store/anchors.ts';
 import { LedgerRelay } from '../../support/ledger-relay.ts';
 import { startService, type TestService } from '../../support/service.ts';
+import { ADMIN_TOKEN, operatorApi } from '../../support/tenant.ts';
 import { until } from '../../support/until.ts';
 
 const FORGED = 'ab'.repeat(32);
@@ -29,7 +30,11 @@ const verify = async () => (await service.api<VerifyResult>('GET', '/collections
 
 beforeAll(async () => {
   relay = await LedgerRelay.open();
-  service = await startService({ ...relay.environment, PROVEC_ANCHOR_WAIT_MS: '300' });
+  service = await startService({
+    ...relay.environment,
+    PROVEC_ANCHOR_WAIT_MS: '300',
+    PROVEC_ADMIN_TOKEN: ADMIN_TOKEN,
+  });
   collectionId = await create('demo');
   await upsert('demo', 'a');
   before = await until('it is anchored', async () => {
@@ -89,6 +94,15 @@ test('what the store says is confirmed proves nothing if the ledger cannot be as
   expect(await verify()).toMatchObject({ state: 'unreachable', verified: false, match: false, onChainRoot: null });
   relay.isDown = false;
   expect(await verify()).toMatchObject({ state: 'match' });
+});
+
+test("the operator sees the authority's balance, and that the ledger does not say it", async () => {
+  const ledger = async () => (await operatorApi(service)('GET', '/admin/ledger')).body;
+  const authority = await relay.client('authority');
+  expect(await ledger()).toMatchObject({ enabled: true, lamports: Number(await authority.balance()) });
+  relay.isDown = true;
+  expect(await ledger()).toMatchObject({ enabled: true, lamports: null });
+  relay.isDown = false;
 });
 
 describe.each([

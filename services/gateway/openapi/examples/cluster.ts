@@ -118,13 +118,14 @@ export const CLUSTER: readonly Example[] = [
   {
     operation: 'getLedger',
     summary: 'The embedded ledger',
-    varies: ['rpc', 'authority'],
+    varies: ['rpc', 'authority', 'lamports'],
     answer: {
       enabled: true,
       isEmbedded: true,
       cluster: 'custom',
       program: 'TokenzQdBNbLqP5VEhdkAS6EPFLC1PHnBqCXEpPxuEb',
       authority: 'BFEatTahEk5Qukm3cqJsuQDtTsB1tAMpwDvrdjM45jsc',
+      lamports: 99_999_990_000_000,
       rpc: [],
     },
   },

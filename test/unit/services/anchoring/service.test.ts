@@ -106,6 +106,7 @@ describe.each([
       rpc: [fixture.devLedger.url],
       isEmbedded: true,
     });
+    expect((await ask('anchoring.balance', {})).lamports).toBe(Number(await fixture.client.balance()));
     expect((await ask('anchoring.stats', {})).confirmed).toBeGreaterThan(0);
   });
 
@@ -177,6 +178,7 @@ test('with the ledger off nothing is anchored and nothing fails', async () => {
   expect(submitted).toEqual({ status: 'none', signature: null, explorerUrl: null });
   expect(await call(running, 'anchoring.address', { collectionId })).toBeNull();
   expect(await call(running, 'anchoring.info', {})).toMatchObject({ enabled: false, authority: null });
+  expect(await call(running, 'anchoring.balance', {})).toEqual({ lamports: null });
   expect(await call(running, 'anchoring.history', { collectionId, limit: 1, before: null })).toEqual({
     items: [],
     faults: [],

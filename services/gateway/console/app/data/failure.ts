@@ -31,7 +31,7 @@ export function failureOf(error: unknown): Failure | null {
   }
   if (error instanceof DOMException && error.name === 'AbortError') return null;
   if (error instanceof DOMException && error.name === 'TimeoutError')
-    return { kind: 'unreachable', title: 'No answer', text: 'The service did not answer within 20 seconds.', ...none };
+    return { kind: 'unreachable', title: 'No answer', text: 'The service did not answer in time.', ...none };
   if (error instanceof APIConnectionError)
     return {
       kind: 'unreachable',

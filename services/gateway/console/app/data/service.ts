@@ -7,7 +7,7 @@ import { type KeyScopes, withKey } from './session.ts';
 export const SERVICE_URL = new URL('..', document.baseURI).href.replace(/\/$/, '');
 
 /** Time in ms after which the console gives up on an answer, retries included. */
-const DEADLINE_MS = 20_000;
+export const DEADLINE_MS = 20_000;
 /** Time in ms during which the client repeats a request that failed for a moment. */
 const RETRY_FOR_MS = 3_000;
 
@@ -29,17 +29,23 @@ export function ask<K extends OperationId>(
 
 /** Calls an operation that needs no key, and sends none. Rejects like `ask`. */
 export function askOpenly<K extends OperationId>(operation: K, call: CallArguments<K>, signal: AbortSignal) {
-  return askWith('none', operation, call, signal, fetchWithoutKey);
+  return askWith('none', operation, call, signal, { fetch: fetchWithoutKey });
 }
 
-function askWith<K extends OperationId>(
+interface AskOptions {
+  fetch?: typeof globalThis.fetch;
+  deadlineMs?: number;
+}
+
+/** Calls an operation with a key or the operator's token. Rejects like `ask`. */
+export function askWith<K extends OperationId>(
   key: string,
   operation: K,
   call: CallArguments<K>,
   signal?: AbortSignal,
-  fetch?: typeof globalThis.fetch,
+  { fetch, deadlineMs = DEADLINE_MS }: AskOptions = {},
 ): Promise<AnswerOf<K>> {
-  const deadline = AbortSignal.timeout(DEADLINE_MS);
+  const deadline = AbortSignal.timeout(deadlineMs);
   // Pages show an answer's warnings beside it; the browser's console stays quiet.
   const options = { url: SERVICE_URL, apiKey: key, retryForMs: RETRY_FOR_MS, onWarning: () => undefined };
   return new Transport({ ...options, ...(fetch && { fetch }) }).send(operation, call, {

@@ -62,13 +62,15 @@ export function setScopes(scopes: KeyScopes): void {
   change({ ...session, scopes });
 }
 
+/** Calls `listener` after each change of the session. Returns a function that ends this. */
+export function watchSession(listener: () => void): () => void {
+  listeners.add(listener);
+  return () => listeners.delete(listener);
+}
+
 /** Returns the session, and renders again when it changes. */
 export function useSession(): Session {
   const [, render] = useState(0);
-  useEffect(() => {
-    const listener = () => render((count) => count + 1);
-    listeners.add(listener);
-    return () => listeners.delete(listener);
-  }, []);
+  useEffect(() => watchSession(() => render((count) => count + 1)), []);
   return session;
 }

@@ -44,10 +44,14 @@ export function Navigation({ current }: { current: string }) {
       </nav>
       <div class="side-foot">
         <${ThemeSelect} />
-        <div class="session">
-          <span class="session-key"><code>${key?.slice(0, PREFIX_CHARS)}…</code> ${!scopes.manage && html`<span>limited key</span>`}</span>
-          <${Button} kind="quiet" onClick=${() => endSession(null)}>Sign out<//>
-        </div>
+        ${
+          key === null
+            ? html`<p class="session muted">No API key in this tab.</p>`
+            : html`<div class="session">
+                <span class="session-key"><code>${key.slice(0, PREFIX_CHARS)}…</code> ${!scopes.manage && html`<span>limited key</span>`}</span>
+                <${Button} kind="quiet" onClick=${() => endSession(null)}>Sign out<//>
+              </div>`
+        }
       </div>
     </div>
   </header>`;

@@ -9,6 +9,8 @@ export interface ConsolePage {
   /** Name in the navigation. */
   label: string;
   icon: IconName;
+  /** Whether it asks for something else than an API key. */
+  isKeyless?: boolean;
   load(): Promise<{ default: FunctionComponent<{ route: PageRoute }> }>;
 }
 
@@ -22,4 +24,11 @@ export const PAGES: readonly ConsolePage[] = [
   },
   { name: 'keys', label: 'Keys', icon: 'key', load: () => import('../pages/keys/keys-page.ts') },
   { name: 'usage', label: 'Usage', icon: 'chart', load: () => import('../pages/usage/usage-page.ts') },
+  {
+    name: 'operator',
+    label: 'Operator',
+    icon: 'nodes',
+    isKeyless: true,
+    load: () => import('../pages/operator/operator-page.ts'),
+  },
 ];

@@ -22,10 +22,12 @@ export function Shell() {
   useKeptKey();
   if (route.path[0] === AUDIT)
     return html`<${Lazy} load=${loadAudit} props=${{ token: route.path[1] ?? '' }} /><${Toasts} />`;
-  if (key === null) return html`<${SignIn} /><${Toasts} />`;
+  const name = route.path[0] ?? PAGES[0]!.name;
+  const isKeyless = PAGES.some((page) => page.name === name && page.isKeyless === true);
+  if (key === null && !isKeyless) return html`<${SignIn} /><${Toasts} />`;
   return html`<div class="shell">
     <a class="skip" href="#main" onClick=${skip}>Skip to the page</a>
-    <${Navigation} current=${route.path[0] ?? PAGES[0]!.name} />
+    <${Navigation} current=${name} />
     <main id="main" tabindex="-1"><${CurrentPage} route=${route} /></main>
     <${Toasts} />
   </div>`;

@@ -10,6 +10,7 @@ import { beginSession, useSession } from '../data/session.ts';
 import { useAction } from '../data/use-action.ts';
 import { html } from '../html.ts';
 import { Brand } from './brand.ts';
+import { hrefOf } from './route.ts';
 import { ThemeSelect } from './theme-select.ts';
 
 /** Asks for an API key. */
@@ -69,6 +70,7 @@ export function SignIn() {
         <summary>I have no key</summary>
         <p>Someone with a key for your account can make one under Keys. An operator can make one for any account:</p>
         <${CodeBlock} what="the command" code="npx provec accounts keys create --help" />
+        <p><a href=${hrefOf(['operator'])}>I am the operator</a></p>
       </details>
     </div>
     <footer class="sign-in-foot">

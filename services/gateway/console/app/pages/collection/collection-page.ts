@@ -1,8 +1,6 @@
 import type { FunctionComponent } from 'preact';
-import { useState } from 'preact/hooks';
 import type * as Api from '../../../../../../client/api/generated.ts';
 import { AnchorBadge } from '../../components/anchor-badge.ts';
-import { Button } from '../../components/button.ts';
 import { EmptyState } from '../../components/empty-state.ts';
 import { Lazy } from '../../components/lazy.ts';
 import { Loadable } from '../../components/loadable.ts';
@@ -10,11 +8,9 @@ import { numberText } from '../../components/number-text.ts';
 import { PageHead } from '../../components/page-head.ts';
 import { Tabs } from '../../components/tabs.ts';
 import { ask } from '../../data/service.ts';
-import { useSession } from '../../data/session.ts';
 import { useData } from '../../data/use-data.ts';
 import { html } from '../../html.ts';
 import { hrefOf, type PageRoute } from '../../shell/route.ts';
-import { DeleteDialog } from './delete-dialog.ts';
 import { FirstRecords } from './first-records.ts';
 import type { TabProps } from './tab-props.ts';
 
@@ -39,6 +35,7 @@ const TABS: readonly CollectionTab[] = [
     isForEmpty: true,
     load: () => import('./transfer/transfer-tab.ts'),
   },
+  { name: 'settings', label: 'Settings', isForEmpty: true, load: () => import('./settings/settings-tab.ts') },
 ];
 
 /** One collection: its head and its tabs. */
@@ -52,8 +49,6 @@ export default function CollectionPage({ name, route }: { name: string; route: P
 const METRIC_NAMES = { cosine: 'cosine', euclidean: 'euclidean', dot: 'dot product' } as const;
 
 function OpenCollection({ collection, route, reload }: TabProps) {
-  const [isDeleting, setDeleting] = useState(false);
-  const { scopes } = useSession();
   const { name, vector_count: count, dimensions, metric, shards, anchor } = collection;
   const current = TABS.find((tab) => tab.name === (route.path[2] ?? TABS[0]!.name));
   const about = html`<span>${numberText.count(count, 'vector')}</span>
@@ -62,12 +57,9 @@ function OpenCollection({ collection, route, reload }: TabProps) {
     ${shards > 1 && html`<span>${numberText.count(shards, 'shard')}</span>`}
     <a href=${hrefOf(['collections', name, 'trust'])}><${AnchorBadge} state=${anchor.status} /></a>`;
   const tabs = TABS.map((tab) => ({ ...tab, href: hrefOf(['collections', name, tab.name]) }));
-  return html`<${PageHead} title=${name} about=${about} above=${[{ label: 'Collections', href: hrefOf(['collections']) }]}>
-      ${scopes.manage && html`<${Button} onClick=${() => setDeleting(true)}>Delete…<//>`}
-    <//>
+  return html`<${PageHead} title=${name} about=${about} above=${[{ label: 'Collections', href: hrefOf(['collections']) }]} />
     <${Tabs} label="Parts of the collection" current=${current?.name ?? ''} tabs=${tabs} />
-    <${CurrentTab} tab=${current} collection=${collection} route=${route} reload=${reload} />
-    ${isDeleting && html`<${DeleteDialog} collection=${collection} onClose=${() => setDeleting(false)} />`}`;
+    <${CurrentTab} tab=${current} collection=${collection} route=${route} reload=${reload} />`;
 }
 
 function CurrentTab({ tab, ...props }: TabProps & { tab: CollectionTab | undefined }) {

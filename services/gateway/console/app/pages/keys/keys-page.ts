@@ -1,9 +1,11 @@
 import { useState } from 'preact/hooks';
 import type * as Api from '../../../../../../client/api/generated.ts';
 import { Button } from '../../components/button.ts';
-import { CodeBlock } from '../../components/code-block.ts';
+import { CreateKeyDialog } from '../../components/create-key-dialog.ts';
 import { Dialog } from '../../components/dialog.ts';
+import { KeyTable } from '../../components/key-table.ts';
 import { Loadable } from '../../components/loadable.ts';
+import { NewKey } from '../../components/new-key.ts';
 import { FailureNotice, Notice } from '../../components/notice.ts';
 import { PageHead } from '../../components/page-head.ts';
 import { announce } from '../../components/toast.ts';
@@ -13,8 +15,8 @@ import { useSession } from '../../data/session.ts';
 import { useAction } from '../../data/use-action.ts';
 import { useData } from '../../data/use-data.ts';
 import { html } from '../../html.ts';
-import { CreateKeyDialog } from './create-key-dialog.ts';
-import { KeyTable } from './key-table.ts';
+
+const make = async (body: Api.CreateKey, signal: AbortSignal) => (await ask('createKey', { body }, signal)).key;
 
 /** The account's API keys. */
 export default function KeysPage() {
@@ -41,18 +43,8 @@ export default function KeysPage() {
       what="keys"
       show=${(page: Api.ListKeysResult) => html`<${KeyTable} keys=${page.keys} onRevoke=${setRevoked} />`}
     />
-    ${isCreating && html`<${CreateKeyDialog} onClose=${() => setCreating(false)} onCreated=${created} />`}
+    ${isCreating && html`<${CreateKeyDialog} make=${make} onClose=${() => setCreating(false)} onCreated=${created} />`}
     ${revoked !== null && html`<${RevokeDialog} apiKey=${revoked} onClose=${() => setRevoked(null)} onRevoked=${gone} />`}`;
-}
-
-/** The only time that a key's secret is shown. */
-function NewKey({ made: { name, secret }, onDone }: { made: Api.NewApiKey; onDone(): void }) {
-  return html`<section class="card new-key" aria-label="The new key">
-    <${Notice} tone="good"><strong>Copy this key now.</strong> It is shown only once, and Provec does not keep it.<//>
-    <p><${VisibleText} value=${name} /></p>
-    <${CodeBlock} code=${secret} what="the key" />
-    <${Button} onClick=${onDone}>I have copied it<//>
-  </section>`;
 }
 
 interface RevokeDialogProps {

@@ -1,14 +1,13 @@
 import { useState } from 'preact/hooks';
-import type * as Api from '../../../../../../client/api/generated.ts';
-import { Button } from '../../components/button.ts';
-import { Checkbox } from '../../components/checkbox.ts';
-import { Dialog } from '../../components/dialog.ts';
-import { FailureNotice } from '../../components/notice.ts';
-import { Select } from '../../components/select.ts';
-import { TextInput } from '../../components/text-input.ts';
-import { ask } from '../../data/service.ts';
-import { useAction } from '../../data/use-action.ts';
-import { html } from '../../html.ts';
+import type * as Api from '../../../../../client/api/generated.ts';
+import { useAction } from '../data/use-action.ts';
+import { html } from '../html.ts';
+import { Button } from './button.ts';
+import { Checkbox } from './checkbox.ts';
+import { Dialog } from './dialog.ts';
+import { FailureNotice } from './notice.ts';
+import { Select } from './select.ts';
+import { TextInput } from './text-input.ts';
 
 type Scope = Api.ApiKey['scopes'][number];
 
@@ -21,12 +20,13 @@ const LIVES = { '': 'Never', 30: 'In 30 days', 90: 'In 90 days', 365: 'In a year
 const DAY_MS = 86_400_000;
 
 interface CreateKeyDialogProps {
+  make(body: Api.CreateKey, signal: AbortSignal): Promise<Api.NewApiKey>;
   onClose(): void;
   onCreated(key: Api.NewApiKey): void;
 }
 
 /** Makes a key for a program or a person. */
-export function CreateKeyDialog({ onClose, onCreated }: CreateKeyDialogProps) {
+export function CreateKeyDialog({ make, onClose, onCreated }: CreateKeyDialogProps) {
   const [name, setName] = useState('');
   const [scopes, setScopes] = useState<readonly Scope[]>(['read']);
   const [days, setDays] = useState('');
@@ -34,8 +34,7 @@ export function CreateKeyDialog({ onClose, onCreated }: CreateKeyDialogProps) {
   const create = useAction(async (signal) => {
     const expires_at = days === '' ? null : new Date(Date.now() + Number(days) * DAY_MS).toISOString();
     const body = { name, scopes: [...scopes], expires_at };
-    const { key } = await ask('createKey', { body }, signal);
-    onCreated(key);
+    onCreated(await make(body, signal));
   });
   const toggle = (scope: Scope) => (isOn: boolean) =>
     setScopes((before) => (isOn ? [...before, scope] : before.filter((other) => other !== scope)));

@@ -1,11 +1,11 @@
-import type * as Api from '../../../../../../client/api/generated.ts';
-import { Badge } from '../../components/badge.ts';
-import { Button } from '../../components/button.ts';
-import { type Column, Table } from '../../components/table.ts';
-import { Time } from '../../components/time.ts';
-import { VisibleText } from '../../components/visible-text.ts';
-import { useSession } from '../../data/session.ts';
-import { html } from '../../html.ts';
+import type * as Api from '../../../../../client/api/generated.ts';
+import { useSession } from '../data/session.ts';
+import { html } from '../html.ts';
+import { Badge } from './badge.ts';
+import { Button } from './button.ts';
+import { type Column, Table } from './table.ts';
+import { Time } from './time.ts';
+import { VisibleText } from './visible-text.ts';
 
 interface KeyTableProps {
   keys: readonly Api.ApiKey[];

@@ -1,5 +1,5 @@
-import type { MetricsPage } from '../metrics/metrics-page.ts';
-import { quantileBetween } from '../metrics/metrics-page.ts';
+import type { MetricsPage } from './metrics-page.ts';
+import { quantileBetween } from './metrics-page.ts';
 
 /** Rate and durations of one kind of request; the durations are null if there was none. */
 interface RequestFigures {

@@ -22,7 +22,9 @@ export class MetricsPage {
         labels: Object.fromEntries(Array.from(labels.matchAll(LABEL), labelIn)),
         value: numberIn(value),
       };
-      this.#samples.set(name, [...(this.#samples.get(name) ?? []), sample]);
+      const others = this.#samples.get(name);
+      if (others === undefined) this.#samples.set(name, [sample]);
+      else others.push(sample);
     }
   }
 

@@ -1,0 +1,43 @@
+import { useState } from 'preact/hooks';
+import type * as Api from '../../../../../../../client/api/generated.ts';
+import { Button } from '../../../components/button.ts';
+import { Dialog } from '../../../components/dialog.ts';
+import { FailureNotice } from '../../../components/notice.ts';
+import { TextInput } from '../../../components/text-input.ts';
+import { askOperator } from '../../../data/operator-session.ts';
+import { useAction } from '../../../data/use-action.ts';
+import { html } from '../../../html.ts';
+import { PlanSelect } from './plan-select.ts';
+
+interface CreateAccountDialogProps {
+  onClose(): void;
+  onCreated(made: Api.CreateAccountResult): void;
+}
+
+/** Makes an account with its first key. */
+export function CreateAccountDialog({ onClose, onCreated }: CreateAccountDialogProps) {
+  const [name, setName] = useState('');
+  const [plan, setPlan] = useState('free');
+  const [isTried, setTried] = useState(false);
+  const create = useAction(async (signal) => {
+    onCreated(await askOperator('createAccount', { body: { name, plan } }, signal));
+  });
+  const submit = (event: Event) => {
+    event.preventDefault();
+    setTried(true);
+    if (name !== '') create.run();
+  };
+  return html`<${Dialog} title="New account" onClose=${onClose}>
+    <form onSubmit=${submit} novalidate>
+      <${TextInput} label="Name" value=${name} onInput=${setName} placeholder="Acme"
+        hint="For people: whose account it is." error=${isTried && name === '' ? 'Give it a name.' : null} />
+      <${PlanSelect} value=${plan} onChange=${setPlan} />
+      <p class="hint">It gets a first key that may do everything in the account.</p>
+      <${FailureNotice} failure=${create.failure} />
+      <div class="dialog-foot">
+        <${Button} onClick=${onClose}>Cancel<//>
+        <${Button} kind="primary" type="submit" isBusy=${create.isBusy}>Create<//>
+      </div>
+    </form>
+  <//>`;
+}
