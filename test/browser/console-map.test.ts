@@ -24,7 +24,7 @@ beforeAll(async () => {
   const corners = [
     { id: 'left', values: [-10, 0], metadata: { side: 'l', rank: 1 } },
     { id: 'right', values: [10, 0], metadata: { side: 'r', rank: 2 } },
-    { id: MARKUP, values: [0, 1], metadata: { side: 'm', [MARKUP]: `${MARKUP}\u202e` } },
+    { id: MARKUP, values: [0, 0.4], metadata: { side: 'm', [MARKUP]: `${MARKUP}\u202e` } },
   ];
   await fill('corners', 2, corners, 'euclidean');
   const many = Array.from({ length: LARGE }, (_, at) => ({
@@ -56,15 +56,18 @@ async function openMap(collection: string): Promise<void> {
   await visitor.page.locator('canvas').waitFor();
 }
 
-/** Waits until the canvas has something drawn on it, and returns its place. */
+/** Waits until the canvas has something drawn on it, and returns its place, which is in view. */
 async function drawnMap() {
   await until('the map is drawn', () =>
     visitor.page.evaluate<boolean>(`(() => {
       const canvas = document.querySelector('canvas');
-      const { data } = canvas.getContext('2d').getImageData(0, 0, canvas.width, canvas.height);
-      return data.some((value) => value > 0);
+      if (canvas === null) return false;
+      const blank = document.createElement('canvas');
+      [blank.width, blank.height] = [canvas.width, canvas.height];
+      return canvas.toDataURL() !== blank.toDataURL();
     })()`),
   );
+  await visitor.page.evaluate('document.querySelector("canvas").scrollIntoView({ block: "center" })');
   return (await visitor.page.locator('canvas').boundingBox())!;
 }
 

@@ -16,10 +16,14 @@ const VERIFIER = `${APP}/verifier`;
 const VERIFIER_STYLE = `${VERIFIER}/verifier.css`;
 const VERIFIER_WORKER = `${VERIFIER}/worker.ts`;
 /** Workers of the pages, which ask no server. */
-const PAGE_WORKERS = [`${APP}/pages/collection/map/plane-worker.ts`];
+const PAGE_WORKERS = [
+  `${APP}/pages/collection/map/plane-worker.ts`,
+  `${APP}/pages/collection/transfer/parquet-worker.ts`,
+];
 /** Files that no module imports and no document names: pages add these styles themselves. */
 const OTHERS = [
   'node_modules/uplot/dist/uPlot.min.css',
+  `${APP}/pages/api/api.css`,
   `${APP}/pages/collection/browse/browse.css`,
   `${APP}/pages/collection/map/map.css`,
 ];

@@ -2,7 +2,7 @@ import { useEffect, useRef, useState } from 'preact/hooks';
 import { type Failure, failureOf } from './failure.ts';
 
 /** A long run: `progress` is what it reported last, null before the first report. */
-export type TaskState<P, T> =
+type TaskState<P, T> =
   | { state: 'running'; progress: P | null }
   | { state: 'ready'; value: T }
   | { state: 'failed'; failure: Failure }

@@ -21,8 +21,8 @@ export type Operator = keyof typeof OPERATORS;
 /** Whether an operator compares with a value. */
 export const takesValue = (operator: Operator): boolean => operator !== 'exists' && operator !== 'missing';
 
-/** Reads a value as people write it: JSON if it is a number, a text in quotes, a boolean or null. */
-export function scalarIn(text: string): Scalar {
+/** Reads a value as people write it: a number, a boolean, null, or a text, with quotes or without. */
+function scalarIn(text: string): Scalar {
   try {
     const value: unknown = JSON.parse(text);
     if (typeof value !== 'object' || value === null) return value as Scalar;

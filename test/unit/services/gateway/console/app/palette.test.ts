@@ -6,7 +6,7 @@ import {
   rampColour,
 } from '../../../../../../services/gateway/console/app/pages/collection/map/palette.ts';
 
-/** What each kind of eye makes of linear red, green and blue (Machado 2009, without a kind of cones). */
+/** Linear colours as eyes see them that lack a kind of cones (Machado 2009). */
 const EYES = {
   all: [1, 0, 0, 0, 1, 0, 0, 0, 1],
   protanopia: [0.152286, 1.052583, -0.204868, 0.114503, 0.786281, 0.099216, -0.003882, -0.048116, 1.051998],

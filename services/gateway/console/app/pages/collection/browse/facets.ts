@@ -49,7 +49,7 @@ function Facet(props: FacetProps) {
 
 function FacetValues({ collection, namespace, field, written }: FacetProps) {
   const { filter, text, fault } = written;
-  // The counts are those of the other conditions, so that the reader sees what else there is to choose.
+  // Without the field's own condition, the other values keep their counts.
   const wanted = JSON.stringify(Object.fromEntries(Object.entries(filter ?? {}).filter(([name]) => name !== field)));
   const loaded = useData(
     (signal) => {

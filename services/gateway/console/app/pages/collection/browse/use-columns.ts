@@ -16,7 +16,7 @@ function stored(): [id: string, columns: string[]][] {
   }
 }
 
-/** Returns the columns that the reader chose for a collection in this tab, and a way to choose others. */
+/** Returns the columns chosen for a collection in this tab, and a way to choose others. */
 export function useColumns(id: string): [columns: readonly string[], choose: (columns: readonly string[]) => void] {
   const [columns, setColumns] = useState<readonly string[]>(() => stored().find(([other]) => other === id)?.[1] ?? []);
   const choose = (next: readonly string[]) => {

@@ -16,7 +16,7 @@ export type Colouring =
   | { kind: 'numbers'; field: string; least: number; most: number; shareOf: Float32Array; missing: number };
 
 /** Values with a colour of their own; the others share one. */
-export const GROUPS_MAX = 7;
+const GROUPS_MAX = 7;
 /** A field with more numbers than this is shown as a gradient. */
 const NUMBERS_AS_GROUPS_MAX = 6;
 /** A field with more values than this says too little to begin with. */
@@ -34,7 +34,7 @@ export function fieldsOf(records: readonly SampleRecord[]): Map<string, Map<Fiel
   return new Map([...fields].sort(([left], [right]) => (left < right ? -1 : 1)));
 }
 
-/** Returns the field to begin with: texts with the fewest values from three on; '' if none has few. */
+/** Returns the field to begin with: the texts with the fewest values, from 3 on; '' for none. */
 export function firstField(fields: ReadonlyMap<string, ReadonlyMap<FieldValue, number>>): string {
   const few = [...fields].filter(
     ([, values]) => values.size >= 2 && values.size <= FIRST_VALUES_MAX && !isNumeric(values),

@@ -114,7 +114,7 @@ interface PointClass {
   members: number[];
 }
 
-/** Returns the points by colour and shape; small groups lie over large ones, and all over the rest. */
+/** Returns the points by colour and shape in the order of drawing: small groups come last. */
 function classesOf(colouring: Colouring, count: number, palette: Palette): PointClass[] {
   const all = Array.from({ length: count }, (_, at) => at);
   if (colouring.kind === 'plain')

@@ -1,7 +1,7 @@
 /** Shapes of the points of a map, so that colour is never the only sign of a group. */
 
 /** What a shape needs of a canvas. */
-export interface Outline {
+interface Outline {
   moveTo(x: number, y: number): void;
   lineTo(x: number, y: number): void;
   arc(x: number, y: number, radius: number, from: number, to: number): void;

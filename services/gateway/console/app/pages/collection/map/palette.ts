@@ -1,8 +1,8 @@
 /** Colours of a map. Each differs from the surface by 3:1, and from the others for all eyes. */
 export interface Palette {
-  /** Of the groups, in order. */
+  /** Colours of the groups, in order. */
   groups: readonly string[];
-  /** Of all other values, and of no value. */
+  /** Colour of all other values, and of the ring for no value. */
   rest: string;
   /** From the least number to the most. */
   ramp: readonly string[];

@@ -128,7 +128,7 @@ const lengthOf = (vector: Float64Array): number => Math.sqrt(vector.reduce((sum,
 const combined = (axes: readonly Float64Array[], weights: Float64Array): Float64Array =>
   axes[0]!.map((_, at) => axes.reduce((sum, axis, index) => sum + axis[at]! * weights[index]!, 0));
 
-/** An axis and its opposite are equally good; this picks one, so that a map looks alike each time. */
+/** Picks one of an axis and its opposite, so that a map looks alike each time. */
 function pointingUp(axis: Float64Array): Float64Array {
   const peak = axis.reduce((most, value) => (Math.abs(value) > Math.abs(most) ? value : most), 0);
   return peak < 0 ? axis.map((value) => -value) : axis;

@@ -25,7 +25,7 @@ const PAGE_NUMBERS = 100_000;
 const PAGE_MAX = 1_000;
 
 /** Returns how many records a sample of vectors with so many dimensions has at most. */
-export const sampleMax = (dimensions: number): number =>
+const sampleMax = (dimensions: number): number =>
   Math.min(RECORDS_MAX, Math.max(1, Math.floor(NUMBERS_MAX / dimensions)));
 
 /** Reads a sample page by page; each page has the deadline of a request. Rejects as `ask` does. */

@@ -7,6 +7,7 @@ import { html } from '../../../html.ts';
 import { goTo, hrefOf } from '../../../shell/route.ts';
 import { RecordLink } from '../record-link.ts';
 import { ValueText } from '../value-text.ts';
+import { visibleName } from '../visible-name.ts';
 import { colouringBy, fieldsOf, firstField } from './colouring.ts';
 import { MapCanvas } from './map-canvas.ts';
 import { MapLegend } from './map-legend.ts';
@@ -31,7 +32,10 @@ export function SampledMap({ collection: { name }, namespace, sample, plane }: S
   const colouring = useMemo(() => colouringBy(field, records), [field, records]);
   const selected = useMemo(() => new Set(members), [members]);
   const content = useMemo(() => ({ points: plane.points, colouring, selected }), [plane, colouring, selected]);
-  const options = Object.fromEntries([['', 'One colour'], ...[...fields.keys()].map((one) => [`.${one}`, shown(one)])]);
+  const options = Object.fromEntries([
+    ['', 'One colour'],
+    ...[...fields.keys()].map((one) => [`.${one}`, visibleName(one)]),
+  ]);
   const open = (at: number) =>
     goTo(hrefOf(['collections', name, 'browse'], { ...(namespace && { namespace }), record: records[at]!.id }));
   return html`<div class="map-split">
@@ -54,10 +58,6 @@ export function SampledMap({ collection: { name }, namespace, sample, plane }: S
     </div>
   </div>`;
 }
-
-const HIDDEN = /[\p{Cc}\p{Cf}\p{Zl}\p{Zp}\p{Cs}]/gu;
-/** Returns a field's name for a list of choices, which cannot contain elements. */
-const shown = (name: string): string => name.replaceAll(HIDDEN, '�').slice(0, 64);
 
 /** What the map shows, in words. */
 function MapSummary({ sample: { records, total }, plane: { shares } }: { sample: Sample; plane: Plane }) {
@@ -86,7 +86,7 @@ function SampleTable({ collection, namespace, records, field }: SampleTableProps
   ];
   if (field !== '')
     columns.push({
-      title: shown(field),
+      title: visibleName(field),
       isWide: true,
       cell: ({ fields }) => html`<${ValueText} value=${fields.get(field)} />`,
     });
