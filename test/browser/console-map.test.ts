@@ -79,8 +79,8 @@ describe('the demo’s records', () => {
     await visitor.page.getByLabel('Colour by').selectOption('.section');
     await visitor.sees('Other values');
     await visitor.expectSound('a map');
-    await visitor.picture('map', { width: 1200, height: 1000, to: 'map' });
-    await visitor.picture('map-dark', { width: 1200, height: 1000, scheme: 'dark', to: 'map' });
+    await visitor.picture('map', { width: 1200, height: 800, to: '.map-split' });
+    await visitor.picture('map-dark', { width: 1200, height: 800, scheme: 'dark', to: '.map-split' });
     await visitor.page.getByText('The records as a list').click();
     await visitor.page.locator('[aria-label="Records of the map"]').waitFor();
     await visitor.expectSound('a map as a list');

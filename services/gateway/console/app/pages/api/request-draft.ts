@@ -19,23 +19,25 @@ export interface ReadyRequest {
 /** Path segments that addresses resolve even if escaped. */
 const UNSAFE = ['', '.', '..'];
 
+/** A request, or why there is none; `isMissing`: something is not filled in yet. */
+type Drafted =
+  | { request: ReadyRequest; fault: null; isMissing: false }
+  | { request: null; fault: string; isMissing: boolean };
+
 /** Returns the request, or what is missing in it. */
-export function readyRequest(
-  operation: ApiOperation,
-  { values, body }: RequestDraft,
-): { request: ReadyRequest; fault: null } | { request: null; fault: string } {
+export function readyRequest(operation: ApiOperation, { values, body }: RequestDraft): Drafted {
   const textOf = (name: string) => (Object.hasOwn(values, name) ? values[name]! : '');
   const wrong = operation.parameters.find(
     ({ name, in: place, required }) =>
       (place === 'path' && UNSAFE.includes(textOf(name))) || (required === true && textOf(name) === ''),
   );
-  if (wrong !== undefined) return { request: null, fault: `Fill in ${wrong.name}.` };
+  if (wrong !== undefined) return { request: null, fault: `Fill in ${wrong.name}.`, isMissing: true };
   const path = operation.path.replace(/\{([^}]+)\}/g, (_, name: string) => encodeURIComponent(textOf(name)));
   const query = new URLSearchParams();
   for (const { name, in: place } of operation.parameters)
     if (place === 'query' && textOf(name) !== '') query.set(name, textOf(name));
   const fault = operation.body === null ? null : bodyFault(operation.body.type, body);
-  if (fault !== null) return { request: null, fault };
+  if (fault !== null) return { request: null, fault, isMissing: false };
   return {
     request: {
       method: operation.method,
@@ -44,6 +46,7 @@ export function readyRequest(
       contentType: operation.body?.type ?? null,
     },
     fault: null,
+    isMissing: false,
   };
 }
 

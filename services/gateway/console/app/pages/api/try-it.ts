@@ -18,7 +18,7 @@ export function TryIt({ operation }: { operation: ApiOperation }) {
   const [body, setBody] = useState(operation.body?.example ?? '');
   const [isAsking, setAsking] = useState(false);
   const [answer, setAnswer] = useState<RawAnswer | null>(null);
-  const { request, fault } = readyRequest(operation, { values, body });
+  const { request, fault, isMissing } = readyRequest(operation, { values, body });
   const send = useAction(async (signal, ready: ReadyRequest) => {
     setAsking(false);
     setAnswer(null);
@@ -52,7 +52,7 @@ export function TryIt({ operation }: { operation: ApiOperation }) {
             ${send.isBusy && html`<${Button} onClick=${send.reset}>Cancel<//>`}
           </div>`
     }
-    <p class="field-error" aria-live="polite">${fault}</p>
+    <p class=${isMissing ? 'hint' : 'field-error'} aria-live="polite">${fault}</p>
     <${FailureNotice} failure=${send.failure} />
     <div aria-live="polite">${answer !== null && html`<${AnswerView} answer=${answer} />`}</div>
     ${

@@ -21,7 +21,7 @@ export type Operator = keyof typeof OPERATORS;
 /** Whether an operator compares with a value. */
 export const takesValue = (operator: Operator): boolean => operator !== 'exists' && operator !== 'missing';
 
-/** Reads a value as people write it: a number, a boolean, null, or a text, with quotes or without. */
+/** Reads a value as people write it: a number, a boolean, null, or a text, quoted or not. */
 function scalarIn(text: string): Scalar {
   try {
     const value: unknown = JSON.parse(text);

@@ -19,6 +19,8 @@ interface MapCanvasProps {
 
 const MODES: Readonly<Record<DragMode, string>> = { move: 'Move', lasso: 'Lasso' };
 const ZOOM = 1.6;
+/** Half of the most that `map.css` lets a tip be wide, so that none leaves the map. */
+const HALF_TIP = 'min(140px, 30%)';
 /** Characters of an id beside its point. */
 const ID_MAX = 48;
 
@@ -97,7 +99,8 @@ function MapTools({ mode, setMode, view }: MapToolsProps) {
 /** The record that is pointed at, beside its point, or at the bottom for the keyboard. */
 function MapTip({ record: { id, fields }, field, place }: { record: SampleRecord; field: string; place: Pointed }) {
   const isAtPointer = place.x !== 0 || place.y !== 0;
-  const style = isAtPointer ? { left: `${place.x}px`, top: `${place.y}px` } : {};
+  const left = `clamp(${HALF_TIP}, ${place.x}px, calc(100% - ${HALF_TIP}))`;
+  const style = isAtPointer ? { left, top: `${place.y}px` } : {};
   return html`<div class=${isAtPointer ? 'map-tip map-tip-free' : 'map-tip'} role="status" style=${style}>
     <strong><${VisibleText} value=${id.slice(0, ID_MAX)} />${id.length > ID_MAX && '…'}</strong>
     ${field !== '' && html`<span><${ValueText} value=${fields.get(field)} /></span>`}
