@@ -9,6 +9,12 @@ import { until } from '../support/until.ts';
 import { ConsoleVisitor } from './console-visitor.ts';
 
 const MARKUP = '<img src=x onerror="globalThis.wasRun = true">';
+interface Place {
+  x: number;
+  y: number;
+  width: number;
+  height: number;
+}
 const BATCH = 500;
 /** Records of the collection that is larger than a sample. */
 const LARGE = 5_200;
@@ -57,18 +63,19 @@ async function openMap(collection: string): Promise<void> {
 }
 
 /** Waits until the canvas has something drawn on it, and returns its place, which is in view. */
-async function drawnMap() {
-  await until('the map is drawn', () =>
-    visitor.page.evaluate<boolean>(`(() => {
+async function drawnMap(): Promise<Place> {
+  return await until('the map is drawn', () =>
+    visitor.page.evaluate<Place | null>(`(() => {
       const canvas = document.querySelector('canvas');
-      if (canvas === null) return false;
+      if (canvas === null) return null;
       const blank = document.createElement('canvas');
       [blank.width, blank.height] = [canvas.width, canvas.height];
-      return canvas.toDataURL() !== blank.toDataURL();
+      if (canvas.toDataURL() === blank.toDataURL()) return null;
+      canvas.scrollIntoView({ block: 'center' });
+      const { x, y, width, height } = canvas.getBoundingClientRect();
+      return { x, y, width, height };
     })()`),
   );
-  await visitor.page.evaluate('document.querySelector("canvas").scrollIntoView({ block: "center" })');
-  return (await visitor.page.locator('canvas').boundingBox())!;
 }
 
 describe('the demo’s records', () => {
@@ -117,7 +124,10 @@ describe('a map', () => {
     for (let turn = 0; turn < 3; turn++) await visitor.page.mouse.wheel(0, -300);
     await visitor.press('Select all in view');
     await visitor.sees('1 record');
-    await visitor.page.mouse.click(x + 24, y + height / 2);
+    await visitor.press('Show all');
+    await visitor.page.mouse.move(x + 30, y + height / 2);
+    await visitor.page.locator('.map-tip:has-text("left")').waitFor();
+    await visitor.page.mouse.click(x + 30, y + height / 2);
     await visitor.page.locator('.record-id:has-text("left")').waitFor();
   });
 
@@ -167,7 +177,7 @@ describe('a map', () => {
     await openMap('corners');
     await drawnMap();
     await visitor.page.getByLabel('Colour by').selectOption(`.${MARKUP}`);
-    await visitor.sees('U+202E');
+    await visitor.page.locator('.map-legend .hidden-char').first().waitFor();
     await visitor.press('Select all in view');
     await visitor.sees('3 records');
     await visitor.page.getByText('The records as a list').click();
@@ -225,6 +235,7 @@ describe('a map that cannot be shown', () => {
     await visitor.sees('The service cannot be reached');
     await service.restart();
     await visitor.page.getByLabel('Filter').fill('');
+    await visitor.press('Try again');
     await drawnMap();
   });
 });

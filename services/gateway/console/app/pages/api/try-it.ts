@@ -42,7 +42,7 @@ export function TryIt({ operation }: { operation: ApiOperation }) {
       }) => html`<${TextInput} key=${`${place} ${name}`} label=${required === true ? name : `${name} (optional)`}
         isCode value=${values[name] ?? ''} onInput=${set(name)} />`,
     )}
-    ${operation.body !== null && html`<${TextInput} label="Body of the request" isCode rows=${8} value=${body} onInput=${setBody} />`}
+    ${operation.body !== null && html`<${TextInput} label="Body of the request" isCode rows=${6} value=${body} onInput=${setBody} />`}
     ${request !== null && html`<${CodeBlock} code=${curlOf(SERVICE_URL, request, operation)} what="the request" />`}
     ${
       operation.access === 'operator'

@@ -49,11 +49,13 @@ export function MapCanvas({ content, records, field, onOpen, onSelect }: MapCanv
     return () => made.dispose();
   }, []);
   useEffect(() => view.current!.show(content), [content]);
-  useEffect(() => {
-    view.current!.mode = mode;
-  }, [mode]);
+  const choose = (next: DragMode) => {
+    // At once, since an effect would come after a drag that follows quickly.
+    view.current!.mode = next;
+    setMode(next);
+  };
   return html`<div class="card map-card">
-    <${MapTools} mode=${mode} setMode=${setMode} view=${() => view.current!} />
+    <${MapTools} mode=${mode} setMode=${choose} view=${() => view.current!} />
     <div class="map-place">
       <canvas
         ref=${canvas}
