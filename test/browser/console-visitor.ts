@@ -97,7 +97,7 @@ export class ConsoleVisitor {
   }
 }
 
-/** Returns an expression that scrolls to the card with a heading, or to the element with a class. */
+/** Returns an expression that scrolls to the card with a heading, or to a class. */
 const placeOf = (to: string): string => `scrollTo(0,
   [...document.querySelectorAll(${JSON.stringify(to.startsWith('.') ? to : '.card')})]
     .find((one) => ${to.startsWith('.')} || one.querySelector('h2')?.innerText === ${JSON.stringify(to)})
