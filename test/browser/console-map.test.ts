@@ -231,11 +231,13 @@ describe('a map that cannot be shown', () => {
     await service.kill('SIGKILL');
     await visitor.page.getByLabel('Axes').selectOption('random');
     await drawnMap();
-    await visitor.page.getByLabel('Filter').fill('{"place": 3}');
+    await visitor.page.getByLabel('Namespace').fill('other');
     await visitor.sees('The service cannot be reached');
+    await visitor.expectSound('a map that failed');
     await service.restart();
-    await visitor.page.getByLabel('Filter').fill('');
     await visitor.press('Try again');
+    await visitor.sees('No such records');
+    await visitor.page.getByLabel('Namespace').fill('');
     await drawnMap();
   });
 });
