@@ -166,7 +166,7 @@ module.exports = {
       comment: 'Pages run in a browser: they know the service by its client alone, and nothing of the server or Node.',
       severity: 'error',
       from: { path: '^services/gateway/console/app/' },
-      to: { pathNot: '^services/gateway/console/app/|^client/(?!cli/)|node_modules/(preact|htm|uplot)/' },
+      to: { pathNot: '^services/gateway/console/app/|^client/(?!cli/)|node_modules/(preact|htm|uplot|hyparquet)/' },
     },
     {
       name: 'console-is-read',

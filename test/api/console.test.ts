@@ -171,6 +171,22 @@ describe('the files', () => {
       expect([path, hash]).toEqual([path, integrity[`./${path}`]]);
   });
 
+  test('include workers of pages, which may ask no server, and styles that pages add', async () => {
+    const pages = `/console/${version}/services/gateway/console/app/pages`;
+    for (const path of ['collection/map/plane-worker.ts', 'collection/transfer/parquet-worker.ts']) {
+      const { status, headers, body } = await ask(`${pages}/${path}`);
+      expect([path, status, headers['content-security-policy']]).toEqual([path, 200, "default-src 'none'"]);
+      // Workers have no import map, so everything is in one script.
+      expect(body.toString()).not.toMatch(/^\s*(?:import|export)\b/m);
+      expect(namedFiles().join()).not.toContain(path);
+    }
+    for (const path of ['api/api.css', 'collection/browse/browse.css', 'collection/map/map.css'])
+      expect([path, (await ask(`${pages}/${path}`)).headers['content-type']]).toEqual([
+        path,
+        'text/css; charset=utf-8',
+      ]);
+  });
+
   test('are few enough for the first view, with either coding', async () => {
     for (const coding of Object.keys(CODINGS)) {
       const answers = await Promise.all(

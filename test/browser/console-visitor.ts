@@ -84,7 +84,7 @@ export class ConsoleVisitor {
 
   /**
    * Keeps a picture for docs/console.md, if PROVEC_TEST_SCREENSHOTS names a folder. `to`: heading
-   * of the card at its top.
+   * of the card at its top, or a class.
    */
   async picture(name: string, { width = 1120, height = 640, scheme = 'light' as Scheme, to = '' } = {}): Promise<void> {
     const folder = process.env.PROVEC_TEST_SCREENSHOTS;
@@ -110,8 +110,8 @@ export class ConsoleVisitor {
   }
 }
 
-/** Returns an expression that scrolls to the card with a heading. */
-const placeOf = (heading: string): string => `scrollTo(0,
-  [...document.querySelectorAll('.card')]
-    .find((card) => card.querySelector('h2')?.innerText === ${JSON.stringify(heading)})
+/** Returns an expression that scrolls to the card with a heading, or to a class. */
+const placeOf = (to: string): string => `scrollTo(0,
+  [...document.querySelectorAll(${JSON.stringify(to.startsWith('.') ? to : '.card')})]
+    .find((one) => ${to.startsWith('.')} || one.querySelector('h2')?.innerText === ${JSON.stringify(to)})
     .getBoundingClientRect().top - 16)`;

@@ -25,6 +25,15 @@ interface Locator {
   count(): Promise<number>;
   first(): Locator;
   press(key: string): Promise<void>;
+  boundingBox(): Promise<Box | null>;
+}
+
+/** A place on a page in pixels. */
+interface Box {
+  x: number;
+  y: number;
+  width: number;
+  height: number;
 }
 
 /** What the tests use of a page. */
@@ -48,6 +57,13 @@ export interface BrowserPage {
   /** Time as the page sees it, from the next document on. */
   clock: { install(): Promise<void>; runFor(ms: number): Promise<void> };
   keyboard: { press(key: string): Promise<void>; type(text: string): Promise<void> };
+  mouse: {
+    move(x: number, y: number): Promise<void>;
+    down(): Promise<void>;
+    up(): Promise<void>;
+    click(x: number, y: number): Promise<void>;
+    wheel(x: number, y: number): Promise<void>;
+  };
   on(event: 'console', listener: (message: { type(): string; text(): string }) => void): void;
   on(event: 'pageerror', listener: (error: Error) => void): void;
   on(event: 'request', listener: (request: { url(): string }) => void): void;

@@ -15,8 +15,18 @@ const STYLE = `${STYLES}.css`;
 const VERIFIER = `${APP}/verifier`;
 const VERIFIER_STYLE = `${VERIFIER}/verifier.css`;
 const VERIFIER_WORKER = `${VERIFIER}/worker.ts`;
-/** Files that no module imports and no document names. */
-const OTHERS = ['node_modules/uplot/dist/uPlot.min.css'];
+/** Workers of the pages, which ask no server. */
+const PAGE_WORKERS = [
+  `${APP}/pages/collection/map/plane-worker.ts`,
+  `${APP}/pages/collection/transfer/parquet-worker.ts`,
+];
+/** Files that no module imports and no document names: pages add these styles themselves. */
+const OTHERS = [
+  'node_modules/uplot/dist/uPlot.min.css',
+  `${APP}/pages/api/api.css`,
+  `${APP}/pages/collection/browse/browse.css`,
+  `${APP}/pages/collection/map/map.css`,
+];
 const TYPES: Readonly<Record<string, string>> = {
   '.css': 'text/css; charset=utf-8',
   '.svg': 'image/svg+xml; charset=utf-8',
@@ -71,9 +81,8 @@ export async function loadConsole(): Promise<LoadedConsole> {
   ];
   const worker = linkedScript(await readModules(VERIFIER_WORKER));
   const assets = await readAssets(pages.map(({ graph }) => graph));
-  // A worker has the policy of its own response, not that of its page.
-  const policy = { 'Content-Security-Policy': `default-src 'none'; connect-src ${ANY_NODE}` };
-  assets.set(VERIFIER_WORKER, new Asset(SCRIPT, worker, policy));
+  assets.set(VERIFIER_WORKER, workerAsset(worker, `; connect-src ${ANY_NODE}`));
+  for (const path of PAGE_WORKERS) assets.set(path, workerAsset(linkedScript(await readModules(path))));
   const version = versionOf(assets);
   const documents = new Map<string, LoadedDocument>();
   for (const { path, traits, styles, graph } of pages)
@@ -81,6 +90,10 @@ export async function loadConsole(): Promise<LoadedConsole> {
   documents.set('verify/provec-verify.html', await verifierDownload(worker, assets));
   return { version, documents, assets };
 }
+
+/** A worker has the policy of its own response, not that of its page. */
+const workerAsset = (script: string, allowed = ''): Asset =>
+  new Asset(SCRIPT, script, { 'Content-Security-Policy': `default-src 'none'${allowed}` });
 
 async function readAssets(graphs: readonly ModuleGraph[]): Promise<Map<string, Asset>> {
   const assets = new Map<string, Asset>();

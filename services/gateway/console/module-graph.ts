@@ -13,7 +13,10 @@ const PACKAGES: Readonly<Record<string, readonly [package_: string, file: string
   htm: ['htm', 'dist/htm.module.js'],
   uplot: ['uplot', 'dist/uPlot.esm.js'],
 };
-const NOBLE = '@noble/hashes';
+/** Packages whose files are imported by their paths. */
+const WITH_PATHS = ['@noble/hashes', 'hyparquet'];
+/** Its files have comments that name types as imports. */
+const COMMENTED = /^node_modules\/hyparquet\//;
 /** An import or an export from another module; each begins a line, in packages, too. */
 const STATIC = /^(?:import|export)(?:[^'"();]*?\bfrom)?\s*['"]([^'"]+)['"]/gm;
 const DYNAMIC = /\bimport\(\s*['"](\.[^'"]+)['"]\s*\)/g;
@@ -60,7 +63,7 @@ export async function readModules(entry: string): Promise<ModuleGraph> {
 /** Leaves out types and comments, which are a sixth of what a browser would load. */
 async function readModule(path: string): Promise<string> {
   const text = await readFile(fileOf(path), 'utf8');
-  if (path.endsWith('.ts')) return stripTypeScriptTypes(text, { mode: 'transform' });
+  if (path.endsWith('.ts') || COMMENTED.test(path)) return stripTypeScriptTypes(text, { mode: 'transform' });
   return text.replace(/\n\/\/# sourceMappingURL=.*\n?$/, '\n');
 }
 
@@ -83,7 +86,8 @@ export const importedPath = (from: string, name: string): string =>
 
 /** Returns the path of a module that is imported by name. Throws for an unknown name. */
 function pathOfPackageFile(name: string): string {
-  const known = name.startsWith(`${NOBLE}/`) ? [NOBLE, name.slice(NOBLE.length + 1)] : PACKAGES[name];
+  const package_ = WITH_PATHS.find((one) => name.startsWith(`${one}/`));
+  const known = package_ === undefined ? PACKAGES[name] : [package_, name.slice(package_.length + 1)];
   if (known === undefined) throw new Error(`The console imports ${name}, which it does not serve.`);
   return `node_modules/${known[0]}/${known[1]}`;
 }

@@ -2,19 +2,21 @@ import { useId } from 'preact/hooks';
 import { type Child, html } from '../html.ts';
 
 interface CheckboxProps {
-  label: string;
+  label: Child;
   hint?: Child;
   checked: boolean;
+  disabled?: boolean;
   onChange(checked: boolean): void;
 }
 
-export function Checkbox({ label, hint, checked, onChange }: CheckboxProps) {
+export function Checkbox({ label, hint, checked, disabled, onChange }: CheckboxProps) {
   const id = useId();
   return html`<div class="checkbox">
     <input
       type="checkbox"
       id=${id}
       checked=${checked}
+      disabled=${disabled}
       aria-describedby=${hint === undefined ? undefined : `${id}-hint`}
       onChange=${(event: Event) => onChange((event.target as HTMLInputElement).checked)}
     />

@@ -31,14 +31,18 @@ export function RootFingerprint({ root, isWhole = false, what = 'the root' }: Ro
   </div>`;
 }
 
-/** A symmetrical pattern of the first 72 bits: 18 cells, mirrored, in four strengths. */
+/**
+ * A symmetrical pattern of the first 72 bits: 18 cells, mirrored, in four strengths. The cells of a
+ * strength are one path, since a table has a hundred pictures.
+ */
 function Picture({ root }: { root: string }) {
-  const cells = [];
+  const paths = ['', '', '', ''];
   for (let row = 0; row < CELLS; row++)
     for (let column = 0; column < CELLS / 2; column++) {
       const strength = Number.parseInt(root[row * 3 + column] ?? '0', 16) >> 2;
-      for (const x of [column, CELLS - 1 - column])
-        cells.push(html`<rect class=${`cell-${strength}`} x=${x} y=${row} width="1" height="1" />`);
+      for (const x of [column, CELLS - 1 - column]) paths[strength] += `M${x} ${row}h1v1h-1z`;
     }
-  return html`<svg class="picture" shape-rendering="crispEdges" viewBox=${`0 0 ${CELLS} ${CELLS}`} aria-hidden="true">${cells}</svg>`;
+  return html`<svg class="picture" shape-rendering="crispEdges" viewBox=${`0 0 ${CELLS} ${CELLS}`} aria-hidden="true">
+    ${[1, 2, 3].map((strength) => html`<path class=${`cell-${strength}`} d=${paths[strength]} />`)}
+  </svg>`;
 }

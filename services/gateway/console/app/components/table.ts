@@ -2,7 +2,7 @@ import { useState } from 'preact/hooks';
 import { type Child, html } from '../html.ts';
 
 export interface Column<R> {
-  title: string;
+  title: Child;
   /** Numbers stand at the right. */
   isNumber?: boolean;
   /** Left out where there is little room. */

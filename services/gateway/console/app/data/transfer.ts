@@ -17,10 +17,10 @@ export interface ExportedFile {
 /** More bytes than the head of an export takes. */
 const HEAD_MAX_BYTES = 4 * 1024;
 
-/** Sends a file of records. Rejects with the client's errors, which name the line. */
+/** Sends records as NDJSON. Rejects with the client's errors, which name the line. */
 export function importFile(
   name: string,
-  file: File,
+  file: Blob,
   report: (sentBytes: number) => void,
   signal: AbortSignal,
 ): Promise<Api.ImportRecordsResult> {

@@ -24,6 +24,7 @@ export const PAGES: readonly ConsolePage[] = [
   },
   { name: 'keys', label: 'Keys', icon: 'key', load: () => import('../pages/keys/keys-page.ts') },
   { name: 'usage', label: 'Usage', icon: 'chart', load: () => import('../pages/usage/usage-page.ts') },
+  { name: 'api', label: 'API', icon: 'code', load: () => import('../pages/api/api-page.ts') },
   {
     name: 'operator',
     label: 'Operator',

@@ -2,8 +2,8 @@
 import { render } from 'preact';
 import { html } from '../html.ts';
 import { applyTheme } from '../shell/theme.ts';
+import { workerAddress } from '../shell/worker-address.ts';
 import { VerifierPage } from './verifier-page.ts';
-import { workerAddress } from './worker-address.ts';
 
 const WORKER = new URL('./worker.ts', import.meta.url).href;
 

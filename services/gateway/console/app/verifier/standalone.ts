@@ -2,8 +2,8 @@
 import { render } from 'preact';
 import { html } from '../html.ts';
 import { applyTheme } from '../shell/theme.ts';
+import { workerAddress } from '../shell/worker-address.ts';
 import { VerifierPage } from './verifier-page.ts';
-import { workerAddress } from './worker-address.ts';
 
 const script = document.getElementById('worker')!.textContent ?? '';
 const address = URL.createObjectURL(new Blob([script], { type: 'text/javascript' }));

@@ -27,6 +27,7 @@ interface CollectionTab {
 const TABS: readonly CollectionTab[] = [
   { name: 'query', label: 'Query', isForEmpty: false, load: () => import('./query/query-tab.ts') },
   { name: 'browse', label: 'Browse', isForEmpty: false, load: () => import('./browse/browse-tab.ts') },
+  { name: 'map', label: 'Map', isForEmpty: false, load: () => import('./map/map-tab.ts') },
   { name: 'trust', label: 'Trust', isForEmpty: true, load: () => import('./trust/trust-tab.ts') },
   { name: 'memory', label: 'Memory', isForEmpty: true, load: () => import('./memory/memory-tab.ts') },
   {

@@ -34,10 +34,10 @@ function parsed(text: string): { filter?: Api.Filter; fault: string | null } {
 
 /**
  * Keeps the text of a filter and checks it as it is written. The service itself judges it: it
- * counts the records that match.
+ * counts the records that match. `first`: the text to begin with.
  */
-export function useFilter(collection: string, namespace: string): WrittenFilter {
-  const [text, setText] = useState('');
+export function useFilter(collection: string, namespace: string, first = ''): WrittenFilter {
+  const [text, setText] = useState(first);
   const [judged, setJudged] = useState({ text: '', fault: null as string | null, note: '' });
   const { filter, fault } = parsed(text);
   useEffect(() => {

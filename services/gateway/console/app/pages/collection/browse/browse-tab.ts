@@ -11,5 +11,6 @@ export default function BrowseTab({ collection, route }: TabProps) {
   const [shown, setShown] = useState(namespace);
   if (id !== null)
     return html`<${RecordView} key=${`${namespace}\0${id}`} collection=${collection} id=${id} namespace=${namespace} />`;
-  return html`<${RecordList} collection=${collection} namespace=${shown} setNamespace=${setShown} />`;
+  const filter = route.query.get('filter') ?? '';
+  return html`<${RecordList} key=${filter} collection=${collection} namespace=${shown} setNamespace=${setShown} filter=${filter} />`;
 }

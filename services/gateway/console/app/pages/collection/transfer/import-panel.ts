@@ -1,22 +1,51 @@
 import { useState } from 'preact/hooks';
 import type * as Api from '../../../../../../../client/api/generated.ts';
 import { Button } from '../../../components/button.ts';
+import { Lazy } from '../../../components/lazy.ts';
 import { FailureNotice, Notice } from '../../../components/notice.ts';
 import { numberText } from '../../../components/number-text.ts';
-import { RootFingerprint } from '../../../components/root-fingerprint.ts';
 import { VisibleText } from '../../../components/visible-text.ts';
 import { importFile } from '../../../data/transfer.ts';
 import { useAction } from '../../../data/use-action.ts';
 import { html } from '../../../html.ts';
+import { ImportResult } from './import-result.ts';
 
 interface ImportPanelProps {
   collection: Api.CollectionDetail;
   reload(): void;
 }
 
-/** Writes the records of a file. The browser sends it as it reads it. */
-export function ImportPanel({ collection: { name, dimensions }, reload }: ImportPanelProps) {
+const loadParquet = () => import('./parquet-import.ts');
+const isParquet = ({ name }: File): boolean => /\.parquet$/i.test(name);
+
+/** Writes the records of a file. The code for Parquet loads once such a file is chosen. */
+export function ImportPanel({ collection, reload }: ImportPanelProps) {
   const [file, setFile] = useState<File | null>(null);
+  const { dimensions } = collection;
+  return html`<section class="card" aria-labelledby="import-title">
+    <h2 id="import-title">Import</h2>
+    <p class="hint">
+      NDJSON with a record on each line, an export, or Parquet. A line looks like
+      ${' '}<code>{"id": "a", "values": [${dimensions} numbers], "metadata": {}}</code>. Records with the same id are replaced.
+    </p>
+    <input type="file" class="input" aria-label="File with records" accept=".ndjson,.jsonl,.json,.parquet"
+      onChange=${(event: Event) => setFile((event.target as HTMLInputElement).files?.[0] ?? null)} />
+    ${
+      file !== null && isParquet(file)
+        ? html`<${Lazy} key=${file} load=${loadParquet} props=${{ collection, file, reload }} />`
+        : html`<${LinesImport} key=${file} name=${collection.name} file=${file} reload=${reload} />`
+    }
+  </section>`;
+}
+
+interface LinesImportProps {
+  name: string;
+  file: File | null;
+  reload(): void;
+}
+
+/** Imports lines. The browser sends them as it reads them. */
+function LinesImport({ name, file, reload }: LinesImportProps) {
   const [sentBytes, setSentBytes] = useState(0);
   const [result, setResult] = useState<Api.ImportRecordsResult | null>(null);
   const run = useAction(async (signal, from: File) => {
@@ -25,20 +54,8 @@ export function ImportPanel({ collection: { name, dimensions }, reload }: Import
     setResult(await importFile(name, from, setSentBytes, signal));
     reload();
   });
-  const choose = (event: Event) => {
-    setFile((event.target as HTMLInputElement).files?.[0] ?? null);
-    setResult(null);
-    run.reset();
-  };
   const isRefused = run.failure?.kind === 'invalid';
-  return html`<section class="card" aria-labelledby="import-title">
-    <h2 id="import-title">Import</h2>
-    <p class="hint">
-      NDJSON with a record on each line, or an export. A record looks like
-      ${' '}<code>{"id": "a", "values": [${dimensions} numbers], "metadata": {}}</code>. Records with the same id are replaced.
-    </p>
-    <input type="file" class="input" aria-label="File with records" accept=".ndjson,.jsonl,.json" onChange=${choose} />
-    ${run.isBusy && file !== null && html`<${Sent} sentBytes=${sentBytes} bytes=${file.size} />`}
+  return html`${run.isBusy && file !== null && html`<${Sent} sentBytes=${sentBytes} bytes=${file.size} />`}
     <div class="page-actions">
       <${Button} kind="primary" disabled=${file === null} isBusy=${run.isBusy} onClick=${() => file !== null && run.run(file)}>
         Import
@@ -54,15 +71,7 @@ export function ImportPanel({ collection: { name, dimensions }, reload }: Import
           <//>`
         : html`<${FailureNotice} failure=${run.failure} />`)
     }
-    <div class="measures" aria-live="polite">
-      ${
-        result !== null &&
-        html`<${Notice} tone="good">Imported ${numberText.count(result.importedCount, 'record')} as version ${numberText.whole(result.version)}.<//>
-          <p class="hint">Root now</p>
-          <${RootFingerprint} root=${result.merkleRoot} what="the root" />`
-      }
-    </div>
-  </section>`;
+    <div class="measures" aria-live="polite">${result !== null && html`<${ImportResult} result=${result} />`}</div>`;
 }
 
 /** How much of the file is sent; the service may still be writing. */
