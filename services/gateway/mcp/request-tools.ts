@@ -45,6 +45,7 @@ export class RequestTools {
       // Nobody reads the answer, and no part of the service failed.
       if (thrown instanceof ClientGoneError) return refusal('The client has left.');
       const error = this.#parts.responder.report(this.#request, thrown);
+      this.#request.failedWith = error.code;
       calls.inc({ tool: name, outcome: error.code });
       return refusal(this.#inWords(error));
     }

@@ -14,6 +14,9 @@ import { adjustTurn, waitTurn } from '../steps/wait-turn.ts';
 import type { TextEmbedder } from './embeddings/text-embedder.ts';
 import type { RestRoute } from './rest-routes.ts';
 
+/** Of the language since 2025; the compiler's library lacks it. */
+const { rawJSON: rawJson } = JSON as unknown as { rawJSON(text: string): object };
+
 /** Steps before the body is made. The message has been counted against the key's rate. */
 const OPENING: readonly Step[] = [requireScopes, checkTarget, resolveCollection];
 
@@ -87,6 +90,17 @@ async function run(steps: readonly Step[], request: RoutedRequest, parts: StepPa
 }
 
 function setBody(request: RoutedRequest, body: object): void {
-  request.bytes = new TextEncoder().encode(JSON.stringify(body));
+  request.bytes = new TextEncoder().encode(JSON.stringify(body, exactNumber));
   request.bodyBytes = request.bytes.byteLength;
+}
+
+/**
+ * Keeps numbers that JSON.stringify changes: the sign of -0, which is a bit of a vector, and
+ * infinity, as which a number past the largest double was read and which the route refuses.
+ */
+function exactNumber(_name: string, value: unknown): unknown {
+  if (Object.is(value, -0)) return rawJson('-0');
+  if (value === Number.POSITIVE_INFINITY) return rawJson('1e999');
+  if (value === Number.NEGATIVE_INFINITY) return rawJson('-1e999');
+  return value;
 }
