@@ -31,7 +31,7 @@ export class Bridge {
   readonly #url: URL;
   /** Requests without an answer yet, by id. */
   readonly #running = new Map<unknown, AbortController>();
-  /** Revision that `initialize` agreed on; null before, and for clients that name it in each message. */
+  /** Revision that `initialize` agreed on; null before, and if each message names its own. */
   #version: string | null = null;
 
   constructor(options: BridgeOptions) {
@@ -40,7 +40,7 @@ export class Bridge {
     if (options.collection !== undefined) this.#url.searchParams.set('collection', options.collection);
   }
 
-  /** Passes on the lines until they end. Then nobody waits for an answer, so requests are aborted. */
+  /** Passes on the lines until they end. Then the client is gone, so requests are aborted. */
   async run(lines: AsyncIterable<string>): Promise<void> {
     const passing = new Set<Promise<void>>();
     for await (const line of lines) {

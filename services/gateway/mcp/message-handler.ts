@@ -81,7 +81,7 @@ function serverOf(host: ToolHost): Server {
   return server;
 }
 
-/** Returns the request as the SDK wants it: its accepted types do not matter, as there is but one. */
+/** Returns the request as the SDK wants it. Answers have one type, whatever the client accepts. */
 function requestOf(headers: IncomingHttpHeaders): Request {
   const own = HEADERS.flatMap((name) => (typeof headers[name] === 'string' ? [[name, headers[name]]] : []));
   const types = { 'content-type': 'application/json', accept: 'application/json, text/event-stream' };

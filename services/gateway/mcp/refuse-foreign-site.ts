@@ -8,7 +8,7 @@ import { isLoopback } from '../../../process/plain-http.ts';
 import type { RoutedRequest } from '../request-context.ts';
 import type { StepParts } from '../steps/step.ts';
 
-/** Throws FORBIDDEN for an `Origin` that is not allowed, or a `Host` that is not a local service's. */
+/** Throws FORBIDDEN for an `Origin` that is not allowed, or a `Host` that is no local service's. */
 export function refuseForeignSite({ req }: RoutedRequest, { config }: StepParts): void {
   const { origin, host = '' } = req.headers;
   const { corsOrigins, host: listening, publicUrl } = config;

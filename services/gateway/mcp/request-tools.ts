@@ -42,7 +42,7 @@ export class RequestTools {
       calls.inc({ tool: name, outcome: 'ok' });
       return answer;
     } catch (thrown) {
-      // Nobody reads the answer, and no part of the service failed.
+      // The answer has no reader, and no part of the service failed.
       if (thrown instanceof ClientGoneError) return refusal('The client has left.');
       const error = this.#parts.responder.report(this.#request, thrown);
       this.#request.failedWith = error.code;

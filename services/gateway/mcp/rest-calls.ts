@@ -14,7 +14,7 @@ import { adjustTurn, waitTurn } from '../steps/wait-turn.ts';
 import type { TextEmbedder } from './embeddings/text-embedder.ts';
 import type { RestRoute } from './rest-routes.ts';
 
-/** Of the language since 2025; the compiler's library lacks it. */
+/** Node 24 has `JSON.rawJSON`; the compiler's library does not declare it yet. */
 const { rawJSON: rawJson } = JSON as unknown as { rawJSON(text: string): object };
 
 /** Steps before the body is made. The message has been counted against the key's rate. */

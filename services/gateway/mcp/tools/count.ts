@@ -5,7 +5,7 @@ import { warned } from './stored-records.ts';
 import { answerOf, type Tool } from './tool.ts';
 import type { WarnedInput } from './warned-input.ts';
 
-export const count: Tool = {
+export const countTool: Tool = {
   name: 'count',
   description: 'Count records.',
   access: 'read',

@@ -5,7 +5,7 @@ import { answerOf, type Tool } from './tool.ts';
 import { writeFields } from './write-fields.ts';
 
 /** Deletes by id alone: an agent that is misled cannot delete what it has not found. */
-export const forget: Tool = {
+export const forgetTool: Tool = {
   name: 'forget',
   description: 'Delete records by id, for good. prove then shows that they are absent.',
   access: 'write',

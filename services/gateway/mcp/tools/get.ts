@@ -4,7 +4,7 @@ import { IDS, NAMESPACE } from './schemas.ts';
 import { recordsAnswer } from './stored-records.ts';
 import type { Tool } from './tool.ts';
 
-export const get: Tool = {
+export const getTool: Tool = {
   name: 'get',
   description: 'Read records by id, without their vectors.',
   access: 'read',

@@ -10,7 +10,7 @@ import type { WarnedInput } from './warned-input.ts';
 
 const PAGE = 20;
 
-export const list: Tool = {
+export const listTool: Tool = {
   name: 'list',
   description:
     'List the collections; with a collection, its records in the order of their ids. cursor: nextCursor of the page before.',

@@ -3,7 +3,7 @@ import { REST } from '../rest-routes.ts';
 import { NAMESPACE, TEXT } from './schemas.ts';
 import { answerOf, type Tool } from './tool.ts';
 
-export const prove: Tool = {
+export const proveTool: Tool = {
   name: 'prove',
   description:
     'Prove that a record is, or is not, in a collection. Saved as a file, the first text is what provec-verify checks.',

@@ -13,7 +13,7 @@ import { writeFields } from './write-fields.ts';
 
 const FIELDS = ['text', 'values', 'metadata', 'id'];
 
-export const remember: Tool = {
+export const rememberTool: Tool = {
   name: 'remember',
   description:
     'Store records. text goes into the metadata; values is the vector, which the service makes of the text if it can. ' +

@@ -10,7 +10,7 @@ import type { WarnedInput } from './warned-input.ts';
 
 const TOP_K = 10;
 
-export const search: Tool = {
+export const searchTool: Tool = {
   name: 'search',
   description: 'Find the records nearest to a text, to a vector, or to the record with an id. Give one of the three.',
   access: 'read',

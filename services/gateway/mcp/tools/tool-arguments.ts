@@ -6,7 +6,12 @@ import {
   type JsonObject,
   refuseUnknownFields,
 } from '../../../../lib/records/fields.ts';
-import type { Tool } from './tool.ts';
+
+/** The arguments that a tool has besides `collection`. */
+interface ArgumentNames {
+  properties: object;
+  required: readonly string[];
+}
 
 interface Circumstances {
   /** Collection for calls that name none. */
@@ -21,7 +26,7 @@ export class ToolArguments {
   readonly #circumstances: Circumstances;
 
   /** Throws INVALID_ARGUMENT for an argument that the tool does not have. */
-  constructor(given: JsonObject, { properties, required }: Tool, circumstances: Circumstances) {
+  constructor(given: JsonObject, { properties, required }: ArgumentNames, circumstances: Circumstances) {
     refuseUnknownFields(given, ['collection', ...Object.keys(properties)]);
     for (const name of required) if (given[name] === undefined) throw invalidArgument(name, 'given', undefined);
     this.#given = given;
@@ -79,7 +84,7 @@ export class ToolArguments {
     return boundedArray(this.#given[name], name, 1, max, name);
   }
 
-  /** Returns a list of at most `max` objects with no other fields than these. Throws INVALID_ARGUMENT. */
+  /** Returns a list of at most `max` objects with only these fields. Throws INVALID_ARGUMENT. */
   objects(name: string, max: number, fields: readonly string[]): JsonObject[] {
     return this.list(name, max).map((value, at) => {
       const path = `${name}[${at}]`;

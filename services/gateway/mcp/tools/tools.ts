@@ -1,12 +1,21 @@
-import { count } from './count.ts';
-import { forget } from './forget.ts';
-import { get } from './get.ts';
-import { list } from './list.ts';
-import { prove } from './prove.ts';
-import { remember } from './remember.ts';
-import { search } from './search.ts';
+import { countTool } from './count.ts';
+import { forgetTool } from './forget.ts';
+import { getTool } from './get.ts';
+import { listTool } from './list.ts';
+import { proveTool } from './prove.ts';
+import { rememberTool } from './remember.ts';
+import { searchTool } from './search.ts';
 import type { Tool } from './tool.ts';
-import { update } from './update.ts';
+import { updateTool } from './update.ts';
 
 /** All tools. Their list fills an agent's context, so a test bounds its size. */
-export const TOOLS: readonly Tool[] = [search, remember, update, forget, get, list, count, prove];
+export const TOOLS: readonly Tool[] = [
+  searchTool,
+  rememberTool,
+  updateTool,
+  forgetTool,
+  getTool,
+  listTool,
+  countTool,
+  proveTool,
+];

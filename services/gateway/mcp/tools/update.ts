@@ -14,7 +14,7 @@ const FIELDS = ['id', 'text', 'values', 'setMetadata', 'unsetMetadata'];
 const OLD_VECTORS =
   'The vectors are unchanged, because this service makes none of text: give values with the new text.';
 
-export const update: Tool = {
+export const updateTool: Tool = {
   name: 'update',
   description: 'Change stored records by id: their text, their vector, keys of their metadata. Skips unknown ids.',
   access: 'write',

@@ -1,6 +1,6 @@
 import type { WriteResult } from '../../../../contracts/actions/collections.ts';
 
-/** Returns the members of a write's answer that an agent can use. `merkleRoot` names what is stored now. */
+/** Returns the members of a write's answer that an agent can use. */
 export const writeFields = ({ merkleRoot, version, vectorCount, anchor }: WriteResult) => ({
   merkleRoot,
   version,
