@@ -94,12 +94,8 @@ function setBody(request: RoutedRequest, body: object): void {
   request.bodyBytes = request.bytes.byteLength;
 }
 
-/**
- * Keeps numbers that JSON.stringify changes: the sign of -0, which is a bit of a vector, and
- * infinity, as which a number past the largest double was read and which the route refuses.
- */
+/** Keeps infinity, as which a number past the largest double was read, for the route to refuse. */
 function exactNumber(_name: string, value: unknown): unknown {
-  if (Object.is(value, -0)) return rawJson('-0');
   if (value === Number.POSITIVE_INFINITY) return rawJson('1e999');
   if (value === Number.NEGATIVE_INFINITY) return rawJson('-1e999');
   return value;

@@ -113,7 +113,7 @@ test('a client that does not read its answers is disconnected, and holds nothing
     const socket = connect(edge.port, '127.0.0.1');
     socket.on('error', () => undefined).pause();
     const body = JSON.stringify(message('get', { ids: ['a'] }));
-    const head = `POST /mcp HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer ${KEY}\r\nContent-Length: ${body.length}\r\n\r\n`;
+    const head = `POST /mcp HTTP/1.1\r\nHost: localhost\r\nAuthorization: Bearer ${KEY}\r\nContent-Length: ${body.length}\r\n\r\n`;
     socket.write(`${head}${body}`.repeat(400));
     await until(() => edge.log.some((line) => line.includes('"cutOff":"slow_client"')));
     socket.resume();

@@ -29,7 +29,7 @@ function ask(method: string, path: string, body: object | null): RawConnection {
   const text = body === null ? '' : JSON.stringify(body);
   const connection = new RawConnection(edge.port);
   const secret = path.startsWith('/pinecone') ? `Api-Key: ${KEY}` : `Authorization: Bearer ${KEY}`;
-  const head = [`${method} ${path} HTTP/1.1`, 'Host: x', secret, `Content-Length: ${text.length}`];
+  const head = [`${method} ${path} HTTP/1.1`, 'Host: localhost', secret, `Content-Length: ${text.length}`];
   connection.write(`${head.join('\r\n')}\r\n\r\n${text}`);
   return connection;
 }
