@@ -77,6 +77,16 @@ module.exports = {
       to: { path: 'node_modules/moleculer-web/' },
     },
     {
+      name: 'one-agent-protocol',
+      comment: 'The SDK of the Model Context Protocol is known to one file, which is loaded when an agent comes.',
+      severity: 'error',
+      from: {
+        path: '^(services|lib|store|contracts|process|transport|mixins|repl|cli|client)/',
+        pathNot: '^services/gateway/mcp/message-handler\\.ts$',
+      },
+      to: { path: 'node_modules/@modelcontextprotocol/' },
+    },
+    {
       name: 'memory-knows-no-cluster',
       comment: 'What a node keeps in memory does not depend on there being other nodes: the cluster grants its claims.',
       severity: 'error',

@@ -18,7 +18,8 @@ export function operatorOf({ url, secret }: Connection): ProvecOperator {
   return operator;
 }
 
-function warnOfPlainHttp(address: string, { what }: Credential): void {
+/** Warns that a secret crosses the network unencrypted. */
+export function warnOfPlainHttp(address: string, { what }: Credential): void {
   const url = new URL(address);
   if (url.protocol !== 'http:' || !isOtherMachine(url)) return;
   void writeError(`warning: the ${what} goes to ${url.host} over plain HTTP, where others can read it; use https`);

@@ -38,6 +38,7 @@ const COMMANDS: Readonly<Record<string, () => Promise<Command>>> = {
   export: async () => (await import('./commands/export.ts')).exportCommand(),
   verify: async () => (await import('./commands/verify.ts')).verifyCommand(),
   prove: async () => (await import('./commands/prove.ts')).proveCommand(),
+  mcp: async () => (await import('./commands/mcp.ts')).mcpCommand(),
   watch: async () => (await import('./commands/watch.ts')).watchCommand(),
   history: async () => (await import('./commands/history.ts')).historyCommand(),
   'audit-links': async () => (await import('./commands/audit-links.ts')).auditLinksCommand(),

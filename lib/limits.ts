@@ -117,6 +117,17 @@ export const INTERNAL_LIMITS = Object.freeze({
   groupCommitMaxBytes: 4 * 1024 * 1024,
   /** Ids in a group of writes: its root and log entry are each computed without yielding. */
   groupCommitMaxRecords: 2_000,
+  /** A message of an agent is parsed on the main thread. */
+  mcpBodyMaxBytes: 512 * 1024,
+  /** Ids and metadata in the answer to an agent; what does not fit is named and left out. */
+  mcpAnswerMaxBytes: 64 * 1024,
+  mcpRecordsMax: 32,
+  mcpIdsMax: 100,
+  mcpTopKMax: 50,
+  mcpPageMax: 100,
+  /** Requests to the embeddings endpoint at one time. */
+  embeddingsPermits: 16,
+  embeddingsTimeoutMs: 15_000,
   keyCacheMaxAgeMs: 500,
   keyCacheMaxEntries: 10_000,
   keyReadMaxMs: 5_000,

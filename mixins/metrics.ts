@@ -55,6 +55,12 @@ export class Metrics {
     buckets: SECONDS,
     registers: this.#registers,
   });
+  readonly toolCalls = new Counter({
+    name: 'provec_mcp_tool_calls_total',
+    help: 'Calls of tools by agents, by outcome (ok or the error code).',
+    labelNames: ['tool', 'outcome'],
+    registers: this.#registers,
+  });
   readonly #actionSeconds = new Histogram({
     name: 'provec_action_duration_seconds',
     help: 'Duration of actions called on this node, by outcome (ok or the error code).',

@@ -83,6 +83,12 @@ export function token(raw: string | undefined): string | null {
   return isToken ? (raw ?? null) : invalidSetting('16 to 256 printable ASCII characters without spaces');
 }
 
+/** Parses a bearer token of another service; null if unset. */
+export function bearer(raw: string | undefined): string | null {
+  const isBearer = raw === undefined || /^[\x21-\x7e]{1,4096}$/.test(raw);
+  return isBearer ? (raw ?? null) : invalidSetting('1 to 4096 printable ASCII characters without spaces');
+}
+
 export function json(raw: string): Record<string, unknown> {
   try {
     const value: unknown = JSON.parse(raw);

@@ -5,6 +5,7 @@ import { DEFAULT_PLANS, KEYS_MAX, PLAN_NAMES, type Plans } from '../lib/plans.ts
 import { isJsonObject } from '../lib/records/fields.ts';
 import { parseSecrets, SECRETS_FORMAT } from '../lib/secret/secrets-text.ts';
 import {
+  bearer,
   choiceSetting,
   httpUrl,
   httpUrls,
@@ -313,6 +314,33 @@ export const VARIABLES = {
       'Shard searches that a gateway runs at once; other queries wait up to 10 s for their turn, account by account. Raise it with the number of threads that hold shards.',
     read: integerSetting(() => 32, 1, 65_536),
   },
+  embeddingsUrl: {
+    env: 'PROVEC_EMBEDDINGS_URL',
+    default: 'none',
+    meaning:
+      "Endpoint with the shape of OpenAI's `/v1/embeddings` that makes vectors of the texts that agents send to `/mcp`, such as `http://127.0.0.1:11434/v1/embeddings`; it gets those texts. If unset, agents send vectors.",
+    read: (raw) => (raw === undefined ? null : httpUrl(raw)),
+  },
+  embeddingsModel: {
+    env: 'PROVEC_EMBEDDINGS_MODEL',
+    default: 'none',
+    meaning:
+      'Model that the endpoint is asked for. Its vectors must have as many numbers as the collections have dimensions.',
+    read: (raw) => raw ?? null,
+  },
+  embeddingsKey: {
+    env: 'PROVEC_EMBEDDINGS_KEY',
+    default: 'none',
+    meaning: 'Bearer token for the endpoint.',
+    mayBeFile: true,
+    read: bearer,
+  },
+  embeddingsPerMinute: {
+    env: 'PROVEC_EMBEDDINGS_PER_MINUTE',
+    default: '600',
+    meaning: 'Texts that each gateway sends to the endpoint per account and minute.',
+    read: integerSetting(() => 600, 1, 1_000_000),
+  },
   corsOrigins: {
     env: 'PROVEC_CORS_ORIGINS',
     default: 'none (off)',
@@ -383,6 +411,8 @@ export function readConfig(environment: Record<string, string | undefined>): Con
   }
   if ((config.tlsCert === null) !== (config.tlsKey === null))
     throw new ConfigError('PROVEC_TLS_CERT and PROVEC_TLS_KEY must be set together.');
+  if ((config.embeddingsUrl === null) !== (config.embeddingsModel === null))
+    throw new ConfigError('PROVEC_EMBEDDINGS_URL and PROVEC_EMBEDDINGS_MODEL must be set together.');
   return Object.freeze(config) as unknown as Config;
 }
 

@@ -17,7 +17,8 @@ export function warnOfPlainHttp(config: Address, log: Pick<Logger, 'warn'>): voi
   );
 }
 
-function isLoopback(host: string): boolean {
+/** Whether a host name or address means this machine. */
+export function isLoopback(host: string): boolean {
   const version = isIP(host);
   return version === 0 ? host === 'localhost' : LOOPBACK.check(host, version === 4 ? 'ipv4' : 'ipv6');
 }

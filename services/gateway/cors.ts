@@ -1,7 +1,8 @@
 import type { RequestContext } from './request-context.ts';
 
 /** Request headers of all dialects, since a preflight does not show which one it is for. */
-const ALLOWED_HEADERS = 'Authorization, Content-Type, X-Request-Id, Api-Key, X-Pinecone-Api-Version';
+const ALLOWED_HEADERS =
+  'Authorization, Content-Type, X-Request-Id, Api-Key, X-Pinecone-Api-Version, MCP-Protocol-Version, Mcp-Method, Mcp-Name';
 const EXPOSED_HEADERS = 'X-Request-Id, Retry-After, Location';
 const PREFLIGHT_MAX_AGE_SECONDS = 600;
 

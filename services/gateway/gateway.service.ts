@@ -11,6 +11,8 @@ import { BodyPool, bodyWorkers } from './bodies/body-pool.ts';
 import { DIALECTS } from './dialects.ts';
 import { FrontDoor } from './front-door.ts';
 import type { HttpTimeouts } from './http-server.ts';
+import { embeddingsOf } from './mcp/embeddings/embeddings.ts';
+import { MCP_ROUTES } from './mcp/routes.ts';
 import { openApiDocument } from './openapi/document.ts';
 import { webPages } from './operations.ts';
 import { Overload, type OverloadBounds } from './overload/overload.ts';
@@ -55,6 +57,7 @@ export default function gateway(runtime: Runtime, options: GatewayOptions = {}):
   const bodies = new BodyPool(INTERNAL_LIMITS.bodyParsedOffThreadMinBytes, thread, parsers, (request) =>
     overload.queues.parse.enter(request),
   );
+  const embeddings = embeddingsOf(config, overload.queues.embed, log);
   const { door = new FrontDoor(config, log, options.timeouts, options.minimumPace) } = options;
   const { sender, responder } = door;
   const rateLimit = rateLimitOf(config.rateLimitPerSecond, 'This API key');
@@ -73,7 +76,7 @@ export default function gateway(runtime: Runtime, options: GatewayOptions = {}):
     }),
     documents: { '/openapi.json': openApiDocument(config), [PINECONE_DOCUMENT_PATH]: pineconeDocument(config) },
   });
-  const routes = [...routesOf(config.adminToken !== null), ...PINECONE_ROUTES, ...RECALL_ROUTES];
+  const routes = [...routesOf(config.adminToken !== null), ...PINECONE_ROUTES, ...RECALL_ROUTES, ...MCP_ROUTES];
   const parts = {
     config,
     clock,
@@ -86,6 +89,7 @@ export default function gateway(runtime: Runtime, options: GatewayOptions = {}):
     linkRateLimit,
     addressRateLimit,
     bodies,
+    embeddings,
     sender,
     responder,
   };
@@ -121,6 +125,7 @@ export default function gateway(runtime: Runtime, options: GatewayOptions = {}):
       overload.close();
       await bodies.close();
       responder.close();
+      embeddings?.close();
     },
   };
 }

@@ -21,6 +21,8 @@ interface RequestParts {
   config: Pick<Config, 'limits' | 'publicUrl' | 'tlsCert'>;
   /** Dialects besides our own. */
   dialects: readonly Dialect[];
+  /** Default: the client's, or a new one. */
+  id?: string;
 }
 
 /** A request whose route is found: what the steps of the pipeline work on. */
@@ -96,7 +98,7 @@ export class RequestContext implements RouteInput {
     res: ServerResponse,
     startedMs: number,
     awaitsContinue: boolean,
-    { config, dialects }: RequestParts,
+    { config, dialects, id = requestIdOf(req) }: RequestParts,
   ) {
     this.#config = config;
     this.req = req;
@@ -104,7 +106,7 @@ export class RequestContext implements RouteInput {
     this.startedMs = startedMs;
     this.awaitsContinue = awaitsContinue;
     this.method = req.method ?? 'GET';
-    this.id = requestIdOf(req);
+    this.id = id;
     const target = originForm(req.url ?? '/');
     const mark = target.indexOf('?');
     this.path = mark < 0 ? target : target.slice(0, mark);
@@ -114,6 +116,19 @@ export class RequestContext implements RouteInput {
 
   routed(route: Route, { target, item }: Pick<RequestContext, 'target' | 'item'>, caller: Caller): RoutedRequest {
     return Object.assign(this, { route, target, item, caller, pattern: patternOf(route) });
+  }
+
+  /**
+   * Returns a request for another route, made by this one's client with the same key. It holds
+   * permits and memory of its own.
+   */
+  forRoute(route: Route, target: string, caller: Caller): RoutedRequest {
+    const { dialect, id, req, res } = this;
+    const parts = { config: this.#config, dialects: [dialect], id };
+    const request = new RequestContext(req, res, this.startedMs, false, parts);
+    request.identity = this.identity;
+    request.identifiedMs = this.identifiedMs;
+    return request.routed(route, { target, item: '' }, caller);
   }
 
   /** Account of the request; empty for an operator's request, and until it is known. */

@@ -28,15 +28,21 @@ export class Responder {
       request.res.destroy();
       return;
     }
-    const { error, isFault } = toFailure(thrown);
+    const error = this.report(request, thrown);
     request.failedWith = error.code;
-    if (isFault) this.#logFault(request, error, thrown);
     if (request.res.headersSent) {
       request.abort(error.code);
       return;
     }
     const { body, headers, status } = request.dialect.errorResponse(error, request.id, this.#config);
     this.#reply(request, { status, headers: { ...JSON_HEADERS, ...headers } }, Buffer.from(JSON.stringify(body)));
+  }
+
+  /** Returns the client's error for whatever was thrown, and logs a fault. */
+  report(request: RequestContext, thrown: unknown): ProvecError {
+    const { error, isFault } = toFailure(thrown);
+    if (isFault) this.#logFault(request, error, thrown);
+    return error;
   }
 
   /** Responds to an OPTIONS request. */

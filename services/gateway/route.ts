@@ -105,6 +105,11 @@ export interface Route {
    * steps process it as it arrives.
    */
   streams: 'request' | 'response' | null;
+  /**
+   * Whether a request is a message of an agent (`mcp/`). Its tools call other routes, which check
+   * scopes, so `access` and `action` are not used.
+   */
+  carriesMessages: boolean;
   /** Routes that replace this one if the query parameter is given. */
   whenGiven: Readonly<Record<string, Route>>;
 }
@@ -112,7 +117,18 @@ export interface Route {
 /** Optional properties of a route; `routesBelow` supplies the defaults. */
 interface Definition<N extends ActionName, K extends string | null, R, T extends Translations>
   extends Partial<
-    Pick<Route, 'needsCollection' | 'query' | 'queue' | 'mayBeAway' | 'status' | 'timeoutMs' | 'streams' | 'whenGiven'>
+    Pick<
+      Route,
+      | 'needsCollection'
+      | 'query'
+      | 'queue'
+      | 'mayBeAway'
+      | 'status'
+      | 'timeoutMs'
+      | 'streams'
+      | 'carriesMessages'
+      | 'whenGiven'
+    >
   > {
   body?: K;
   width?(shards: number, body: InputOf<K, T>['body'] | null, asked: Pick<RouteInput, 'query' | 'search'>): number;
@@ -170,6 +186,7 @@ export const routesBelow =
       countedQueries: () => 0,
       location: null,
       streams: null,
+      carriesMessages: false,
       whenGiven: {},
       ...definition,
     }) as Route;

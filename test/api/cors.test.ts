@@ -72,7 +72,8 @@ describe('on for two origins', () => {
       {
         'access-control-allow-origin': APP,
         'access-control-allow-methods': 'POST, OPTIONS',
-        'access-control-allow-headers': 'Authorization, Content-Type, X-Request-Id, Api-Key, X-Pinecone-Api-Version',
+        'access-control-allow-headers':
+          'Authorization, Content-Type, X-Request-Id, Api-Key, X-Pinecone-Api-Version, MCP-Protocol-Version, Mcp-Method, Mcp-Name',
         'access-control-expose-headers': 'X-Request-Id, Retry-After, Location',
         'access-control-max-age': '600',
         vary: 'Origin',

@@ -30,6 +30,7 @@ const OTHERS = [
   'export',
   'verify',
   'prove',
+  'mcp',
   'watch',
   'history',
   'audit-links',

@@ -53,6 +53,9 @@ const BAD: Record<string, string[]> = {
     '{"free":null}',
   ],
   PROVEC_RATE_LIMIT_PER_SECOND: ['-1', '1000001', 'off'],
+  PROVEC_EMBEDDINGS_URL: ['localhost:11434', 'file:///etc/passwd'],
+  PROVEC_EMBEDDINGS_KEY: ['has a space', 'ключ', 'x'.repeat(4097)],
+  PROVEC_EMBEDDINGS_PER_MINUTE: ['0', '1000001', 'many'],
   PROVEC_CORS_ORIGINS: ['example.com', 'https://a.example/path', 'null'],
   PROVEC_LOG_LEVEL: ['verbose', 'INFO', '30'],
   PROVEC_LOG_FORMAT: ['text'],
@@ -61,6 +64,7 @@ const BAD: Record<string, string[]> = {
 const ANY_VALUE = [
   'PROVEC_BACKUP_DIR',
   'PROVEC_DATA_DIR',
+  'PROVEC_EMBEDDINGS_MODEL',
   'PROVEC_HEALTH_HOST',
   'PROVEC_HOST',
   'PROVEC_SECRET_FILE',

@@ -12,9 +12,10 @@ const SHARE_FACTOR = 2;
  * - `verify`: verifications, which take long;
  * - `perAccount`: deletes, which free space, and operators' requests; permits are per account;
  * - `other`: everything else;
- * - `parse`: large bodies, whose request already holds a permit.
+ * - `parse`: large bodies, whose request already holds a permit;
+ * - `embed`: texts of agents on their way to the embeddings endpoint.
  */
-export type QueueName = 'query' | 'write' | 'verify' | 'perAccount' | 'other' | 'parse';
+export type QueueName = 'query' | 'write' | 'verify' | 'perAccount' | 'other' | 'parse' | 'embed';
 
 /**
  * Permits of `other` for one page of a list: up to 1,000 rows with seals to verify. At this width
@@ -92,5 +93,6 @@ export function queueBounds(queryPermits: number, parsePermits: number): Record<
     other: { ...shared(INTERNAL_LIMITS.otherPermits), shrinks: true },
     // Few permits, each held briefly, so an account may take all of them.
     parse: shared(parsePermits, Number.POSITIVE_INFINITY),
+    embed: shared(INTERNAL_LIMITS.embeddingsPermits),
   };
 }

@@ -38,10 +38,15 @@ function sendPieces(request: RoutedRequest, parts: StepParts, head: Head, pieces
 }
 
 /** Sends a response as a single text. Its memory replaces that of the result. */
-async function sendText(request: RoutedRequest, { overload, sender }: StepParts, head: Head, answered: object | null) {
+async function sendText(request: RoutedRequest, parts: StepParts, head: Head, answered: object | null) {
   const body = Buffer.from(answered === null ? '' : JSON.stringify(answered));
   request.result = null;
   request.answerMemory?.release();
+  await sendBytes(request, parts, head, body);
+}
+
+/** Sends a response that is a single text, with memory reserved until the client has read it. */
+export async function sendBytes(request: RoutedRequest, { overload, sender }: StepParts, head: Head, body: Buffer) {
   // Small texts, which include the responses of all writes, are never refused. The limit on
   // connections bounds their number.
   const countedBytes = body.byteLength <= INTERNAL_LIMITS.textAnswerUncountedMaxBytes ? 0 : body.byteLength;
@@ -60,7 +65,11 @@ function headOf(request: RoutedRequest): Head {
  * Gives back queries that were counted but could not be answered, in the month in which they
  * arrived: in the next month, this would allow more queries than the plan.
  */
-function giveBackQueries({ accountId, caller, startedMs }: RoutedRequest, { clock }: StepParts, count: number): void {
+export function giveBackQueries(
+  { accountId, caller, startedMs }: RoutedRequest,
+  { clock }: StepParts,
+  count: number,
+): void {
   const month = monthOf(clock.wallMs() - (clock.monotonicMs() - startedMs));
   // Queries that are not given back count as used.
   call(caller, 'metering.giveBackQuery', { accountId, month, count }).catch(() => undefined);

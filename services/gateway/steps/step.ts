@@ -3,6 +3,7 @@ import type { Timers } from '../../../lib/time/timers.ts';
 import type { Metrics } from '../../../mixins/metrics.ts';
 import type { Config } from '../../../process/config.ts';
 import type { BodyPool } from '../bodies/body-pool.ts';
+import type { TextEmbedder } from '../mcp/embeddings/text-embedder.ts';
 import type { Overload } from '../overload/overload.ts';
 import type { RateLimit } from '../rate-limit.ts';
 import type { RoutedRequest } from '../request-context.ts';
@@ -23,6 +24,8 @@ export interface StepParts {
   /** Limit of an address that sends tokens of audit links. */
   addressRateLimit: RateLimit;
   bodies: BodyPool;
+  /** Makes vectors of the texts of agents; null if the operator named no endpoint. */
+  embeddings: { forRequest(request: RoutedRequest): TextEmbedder } | null;
   sender: Sender;
   responder: Responder;
 }

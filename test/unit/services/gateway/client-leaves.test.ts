@@ -29,7 +29,7 @@ function ask(method: string, path: string, body: object | null): RawConnection {
   const text = body === null ? '' : JSON.stringify(body);
   const connection = new RawConnection(edge.port);
   const secret = path.startsWith('/pinecone') ? `Api-Key: ${KEY}` : `Authorization: Bearer ${KEY}`;
-  const head = [`${method} ${path} HTTP/1.1`, 'Host: x', secret, `Content-Length: ${text.length}`];
+  const head = [`${method} ${path} HTTP/1.1`, 'Host: localhost', secret, `Content-Length: ${text.length}`];
   connection.write(`${head.join('\r\n')}\r\n\r\n${text}`);
   return connection;
 }
@@ -42,6 +42,12 @@ async function seatsTaken(): Promise<number> {
 
 const V1 = '/api/v1/collections/docs';
 const PINECONE = '/pinecone/indexes/docs';
+const tool = (name: string, args: object) => ({
+  jsonrpc: '2.0',
+  id: 1,
+  method: 'tools/call',
+  params: { name, arguments: { collection: 'docs', ...args } },
+});
 
 test.each([
   ['POST', `${V1}/query`, { vector: [1, 2, 3] }],
@@ -57,6 +63,10 @@ test.each([
   ['GET', `${PINECONE}/namespaces`, null],
   ['POST', `${PINECONE}/describe_index_stats`, {}],
   ['POST', '/recall/api/v1/collections/docs/query', { vector: [1, 2, 3] }],
+  ['POST', '/mcp', tool('search', { vector: [1, 2, 3] })],
+  ['POST', '/mcp', tool('get', { ids: ['a'] })],
+  ['POST', '/mcp', tool('list', {})],
+  ['POST', '/mcp', tool('count', {})],
 ] as const)('%s %s returns its permit and is cancelled', async (method, path, body) => {
   const connection = ask(method, path, body);
   await until('the action has begun', () => working.length === 1);

@@ -206,7 +206,7 @@ describe('CORS', () => {
       expect(preflight.headers.get('access-control-allow-origin')).toBe('https://app.example.com');
       expect(preflight.headers.get('access-control-allow-methods')).toBe('POST, OPTIONS');
       expect(preflight.headers.get('access-control-allow-headers')).toBe(
-        'Authorization, Content-Type, X-Request-Id, Api-Key, X-Pinecone-Api-Version',
+        'Authorization, Content-Type, X-Request-Id, Api-Key, X-Pinecone-Api-Version, MCP-Protocol-Version, Mcp-Method, Mcp-Name',
       );
       const answer = await edge.request('GET', `${V1}/nope`, undefined, { origin: 'https://app.example.com' });
       expect(answer.headers.get('access-control-allow-origin')).toBe('https://app.example.com');
