@@ -56,11 +56,12 @@ describe.each(['present', 'absent'] as const)('a proof that the record is %s', (
     expect(JSON.parse(text)).toEqual(body);
   });
 
-  test('proves nothing with any bit flipped', async () => {
+  test('proves nothing with any bit flipped of what it claims', async () => {
     const bytes = Buffer.from(text);
-    // The name of the transaction says where to look it up, and claims nothing about the record: it
-    // is not needed while the account holds this root. Nor is the name of the default namespace.
-    const from = text.indexOf('"ledgerTx":');
+    // Two names at the end say where on the ledger to look, and claim nothing: the verifier derives
+    // the address itself, and needs no transaction while the account holds this root. The default
+    // namespace needs no name either.
+    const from = text.indexOf('"ledgerAddress":');
     const without = text.indexOf('"namespace":""');
     const claimsNothing = (at: number) => at >= from || (at > without && at < without + '"namespace"'.length - 1);
     const proven: number[] = [];
