@@ -102,7 +102,7 @@ describe('messages', () => {
     expect(large).toMatchObject({ status: 413, body: { error: { data: { code: 'BODY_TOO_LARGE' } } } });
     const typed = await send(request('tools/list'), { 'content-type': 'text/plain' });
     expect(typed.status).toBe(415);
-    const coded = await send(request('tools/list'), { 'content-encoding': 'gzip' });
+    const coded = await send(request('tools/list'), { 'content-encoding': 'br' });
     expect(coded.status).toBe(415);
   });
 
