@@ -14,6 +14,7 @@ const VALUES = [
   ['PROVEC_BOOTSTRAP_KEY', 'bootstrapKey', 'hunter2-hunter2-hunter2', 'hunter2'],
   ['PROVEC_ADMIN_TOKEN', 'adminToken', 'hunter2-hunter2-hunter2', 'hunter2 hunter2 hunter2'],
   ['PROVEC_SOLANA_RPC_URLS', 'solanaRpcUrls', 'https://rpc.example/hunter2', 'wss://rpc.example/hunter2'],
+  ['PROVEC_EMBEDDINGS_KEY', 'embeddingsKey', 'sk-hunter2', 'sk hunter2'],
 ] as const;
 
 let folder: string;
