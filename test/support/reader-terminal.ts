@@ -83,7 +83,8 @@ export class ReaderTerminal {
     const child = spawn('bash', ['-c', script], {
       cwd: this.folder,
       stdio: ['ignore', 'pipe', 'pipe'],
-      env: { PATH: this.path, HOME: process.env.HOME },
+      // A network may have an authority of its own, which the Node that npm runs on must know.
+      env: { PATH: this.path, HOME: process.env.HOME, NODE_EXTRA_CA_CERTS: process.env.NODE_EXTRA_CA_CERTS },
     });
     let stdout = '';
     let stderr = '';

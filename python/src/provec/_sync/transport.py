@@ -53,7 +53,10 @@ class Transport:
             kind = type(http_client).__name__
             raise TypeError(f"http_client must be an httpx.Client. It has the type {kind}.")
         self._base = base_of(url)
-        self._headers = {**header_of(key_of(key, key_name)), **(GZIP if options.compress else UNCOMPRESSED)}
+        self._headers = {
+            **header_of(key_of(key, key_name)),
+            **(GZIP if options.compress else UNCOMPRESSED),
+        }
         self._options = options
         self._is_own = http_client is None
         self._client = http_client or httpx.Client()
