@@ -11,17 +11,14 @@ import type { RoutedRequest } from './request-context.ts';
 import type { Route } from './route.ts';
 import { answer } from './steps/answer.ts';
 import { authenticate, requireScopes } from './steps/authenticate.ts';
-import { callAction } from './steps/call-action.ts';
+import { CALLING_STEPS } from './steps/calling-steps.ts';
 import { checkTarget } from './steps/check-target.ts';
-import { decodeBody } from './steps/decode-body.ts';
 import { exportRecords } from './steps/export-records.ts';
 import { importRecords } from './steps/import-records.ts';
 import { readBody } from './steps/read-body.ts';
-import { reserveAnswer } from './steps/reserve-answer.ts';
 import { resolveCollection } from './steps/resolve-collection.ts';
 import type { Step, StepParts } from './steps/step.ts';
 import { withNearestName } from './steps/suggest-name.ts';
-import { adjustTurn, waitTurn } from './steps/wait-turn.ts';
 
 /** Steps that need only the head. */
 const HEAD_STEPS: readonly Step[] = [
@@ -36,16 +33,7 @@ const HEAD_STEPS: readonly Step[] = [
 ];
 
 /** Steps up to the action's result. */
-const CALL_STEPS: readonly Step[] = [
-  ...HEAD_STEPS,
-  readBody,
-  waitTurn,
-  decodeBody,
-  requireScopes,
-  adjustTurn,
-  reserveAnswer,
-  callAction,
-];
+const CALL_STEPS: readonly Step[] = [...HEAD_STEPS, readBody, ...CALLING_STEPS];
 
 /** Steps of most requests. */
 const STEPS: readonly Step[] = [...CALL_STEPS, answer];

@@ -3,14 +3,11 @@ import type { CollectionRow } from '../../../store/catalog.ts';
 import type { RoutedRequest } from '../request-context.ts';
 import { giveBackQueries } from '../steps/answer.ts';
 import { requireScopes } from '../steps/authenticate.ts';
-import { callAction } from '../steps/call-action.ts';
+import { CALLING_STEPS } from '../steps/calling-steps.ts';
 import { checkTarget } from '../steps/check-target.ts';
-import { decodeBody } from '../steps/decode-body.ts';
-import { reserveAnswer } from '../steps/reserve-answer.ts';
 import { resolveCollection } from '../steps/resolve-collection.ts';
 import type { Step, StepParts } from '../steps/step.ts';
 import { withNearestName } from '../steps/suggest-name.ts';
-import { adjustTurn, waitTurn } from '../steps/wait-turn.ts';
 import type { TextEmbedder } from './embeddings/text-embedder.ts';
 import type { RestRoute } from './rest-routes.ts';
 
@@ -19,9 +16,6 @@ const { rawJSON: rawJson } = JSON as unknown as { rawJSON(text: string): object 
 
 /** Steps before the body is made. The message has been counted against the key's rate. */
 const OPENING: readonly Step[] = [requireScopes, checkTarget, resolveCollection];
-
-/** The steps of `/api/v1` from the body on. */
-const CALLING: readonly Step[] = [waitTurn, decodeBody, requireScopes, adjustTurn, reserveAnswer, callAction];
 
 /** What a tool gives a route. */
 interface Given<N extends ActionName, T> {
@@ -63,7 +57,7 @@ export class RestCalls {
         if (value !== undefined) request.query = new Map([...request.query, [name, value]]);
       await run(OPENING, request, parts);
       if (given.body !== undefined) await setBody(request, await given.body(request.collection!));
-      await run(CALLING, request, parts);
+      await run(CALLING_STEPS, request, parts);
       return this.#answered(request, given);
     } catch (error) {
       throw await withNearestName(request, parts, error);

@@ -1,5 +1,6 @@
 import { useState } from 'preact/hooks';
 import type * as Api from '../../../../../client/api/generated.ts';
+import { expiryIn } from '../data/expiry.ts';
 import { useAction } from '../data/use-action.ts';
 import { html } from '../html.ts';
 import { Button } from './button.ts';
@@ -17,7 +18,6 @@ const SCOPES: Readonly<Record<Scope, string>> = {
   manage: 'create and delete collections and keys',
 };
 const LIVES = { '': 'Never', 30: 'In 30 days', 90: 'In 90 days', 365: 'In a year' };
-const DAY_MS = 86_400_000;
 
 interface CreateKeyDialogProps {
   make(body: Api.CreateKey, signal: AbortSignal): Promise<Api.NewApiKey>;
@@ -32,8 +32,7 @@ export function CreateKeyDialog({ make, onClose, onCreated }: CreateKeyDialogPro
   const [days, setDays] = useState('');
   const [isTried, setTried] = useState(false);
   const create = useAction(async (signal) => {
-    const expires_at = days === '' ? null : new Date(Date.now() + Number(days) * DAY_MS).toISOString();
-    const body = { name, scopes: [...scopes], expires_at };
+    const body = { name, scopes: [...scopes], expires_at: expiryIn(days) };
     onCreated(await make(body, signal));
   });
   const toggle = (scope: Scope) => (isOn: boolean) =>

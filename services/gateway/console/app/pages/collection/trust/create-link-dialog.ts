@@ -5,13 +5,13 @@ import { Dialog } from '../../../components/dialog.ts';
 import { FailureNotice } from '../../../components/notice.ts';
 import { Select } from '../../../components/select.ts';
 import { TextInput } from '../../../components/text-input.ts';
+import { expiryIn } from '../../../data/expiry.ts';
 import { ask } from '../../../data/service.ts';
 import { useAction } from '../../../data/use-action.ts';
 import { html } from '../../../html.ts';
 
 const LABEL_MAX = 64;
 const LIVES = { 7: 'In 7 days', 30: 'In 30 days', 90: 'In 90 days', 365: 'In a year', '': 'Never' };
-const DAY_MS = 86_400_000;
 
 interface CreateLinkDialogProps {
   collection: string;
@@ -24,8 +24,7 @@ export function CreateLinkDialog({ collection, onClose, onCreated }: CreateLinkD
   const [label, setLabel] = useState('');
   const [days, setDays] = useState('90');
   const create = useAction(async (signal) => {
-    const expiresAt = days === '' ? null : new Date(Date.now() + Number(days) * DAY_MS).toISOString();
-    const body = { expiresAt, ...(label !== '' && { label }) };
+    const body = { expiresAt: expiryIn(days), ...(label !== '' && { label }) };
     const { link } = await ask('createAuditLink', { path: { name: collection }, body }, signal);
     onCreated(link);
   });

@@ -44,7 +44,7 @@ export function AccountKeys({ accountId: id, reload }: AccountKeysProps) {
   };
   const show = (pages: readonly Api.ListAccountKeysResult[]) => {
     const all = pages.flatMap((page) => page.keys);
-    if (all.length === 0) return html`<p class="muted">The account has no key: nobody can use it.</p>`;
+    if (all.length === 0) return html`<p class="muted">The account has no key, so no program can use it.</p>`;
     return html`<${KeyTable} keys=${all} onRevoke=${setRevoked} />`;
   };
   return html`<section class="card">

@@ -192,7 +192,7 @@ function ledgerAlerts({ enabled, isEmbedded, authority, lamports }: Api.Ledger):
       alert(
         'waiting',
         'The ledger is off',
-        'No root is anchored, so nobody can prove later what was stored. PROVEC_LEDGER switches it on.',
+        'Roots are not anchored, so later proofs have no root that others can check. PROVEC_LEDGER switches anchoring on.',
       ),
     ];
   if (lamports === null)
