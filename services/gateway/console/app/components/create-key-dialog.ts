@@ -3,10 +3,9 @@ import type * as Api from '../../../../../client/api/generated.ts';
 import { expiryIn } from '../data/expiry.ts';
 import { useAction } from '../data/use-action.ts';
 import { html } from '../html.ts';
-import { Button } from './button.ts';
 import { Checkbox } from './checkbox.ts';
 import { Dialog } from './dialog.ts';
-import { FailureNotice } from './notice.ts';
+import { DialogFoot } from './dialog-foot.ts';
 import { Select } from './select.ts';
 import { TextInput } from './text-input.ts';
 
@@ -55,11 +54,7 @@ export function CreateKeyDialog({ make, onClose, onCreated }: CreateKeyDialogPro
         ${isTried && scopes.length === 0 && html`<p class="field-error">Choose at least one.</p>`}
       </fieldset>
       <${Select} label="Expires" value=${days} options=${LIVES} onChange=${setDays} />
-      <${FailureNotice} failure=${create.failure} />
-      <div class="dialog-foot">
-        <${Button} onClick=${onClose}>Cancel<//>
-        <${Button} kind="primary" type="submit" isBusy=${create.isBusy}>Create<//>
-      </div>
+      <${DialogFoot} act="Create" action=${create} onClose=${onClose} />
     </form>
   <//>`;
 }

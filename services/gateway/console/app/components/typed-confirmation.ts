@@ -1,9 +1,8 @@
 import { useState } from 'preact/hooks';
 import { useAction } from '../data/use-action.ts';
 import { type Children, html } from '../html.ts';
-import { Button } from './button.ts';
 import { Dialog } from './dialog.ts';
-import { FailureNotice } from './notice.ts';
+import { DialogFoot } from './dialog-foot.ts';
 import { TextInput } from './text-input.ts';
 
 interface TypedConfirmationProps {
@@ -34,11 +33,7 @@ export function TypedConfirmation(props: TypedConfirmationProps) {
     <form onSubmit=${submit}>
       ${children}
       <${TextInput} label=${`Type ${phrase} to confirm`} value=${typed} onInput=${setTyped} isCode />
-      <${FailureNotice} failure=${action.failure} />
-      <div class="dialog-foot">
-        <${Button} onClick=${onClose}>Cancel<//>
-        <${Button} kind="danger" type="submit" disabled=${!isConfirmed} isBusy=${action.isBusy}>${act}<//>
-      </div>
+      <${DialogFoot} act=${act} action=${action} kind="danger" disabled=${!isConfirmed} onClose=${onClose} />
     </form>
   <//>`;
 }

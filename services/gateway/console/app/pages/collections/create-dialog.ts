@@ -1,9 +1,8 @@
 import { useState } from 'preact/hooks';
 import type * as Api from '../../../../../../client/api/generated.ts';
-import { Button } from '../../components/button.ts';
 import { Checkbox } from '../../components/checkbox.ts';
 import { Dialog } from '../../components/dialog.ts';
-import { FailureNotice } from '../../components/notice.ts';
+import { DialogFoot } from '../../components/dialog-foot.ts';
 import { Select } from '../../components/select.ts';
 import { TextInput } from '../../components/text-input.ts';
 import { ask } from '../../data/service.ts';
@@ -83,11 +82,7 @@ export function CreateDialog({ onClose, onCreated }: CreateDialogProps) {
           onChange=${(metric: string) => change({ metric })} />
       </div>
       <${MoreSettings} draft=${draft} change=${change} />
-      <${FailureNotice} failure=${create.failure} />
-      <div class="dialog-foot">
-        <${Button} onClick=${onClose}>Cancel<//>
-        <${Button} kind="primary" type="submit" isBusy=${create.isBusy}>Create<//>
-      </div>
+      <${DialogFoot} act="Create" action=${create} onClose=${onClose} />
     </form>
   <//>`;
 }

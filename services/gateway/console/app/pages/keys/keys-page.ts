@@ -3,10 +3,11 @@ import type * as Api from '../../../../../../client/api/generated.ts';
 import { Button } from '../../components/button.ts';
 import { CreateKeyDialog } from '../../components/create-key-dialog.ts';
 import { Dialog } from '../../components/dialog.ts';
+import { DialogFoot } from '../../components/dialog-foot.ts';
 import { KeyTable } from '../../components/key-table.ts';
 import { Loadable } from '../../components/loadable.ts';
 import { NewKey } from '../../components/new-key.ts';
-import { FailureNotice, Notice } from '../../components/notice.ts';
+import { Notice } from '../../components/notice.ts';
 import { PageHead } from '../../components/page-head.ts';
 import { announce } from '../../components/toast.ts';
 import { VisibleText } from '../../components/visible-text.ts';
@@ -65,10 +66,6 @@ function RevokeDialog({ apiKey: { id, name, key_prefix }, onClose, onRevoked }: 
     <p><strong><${VisibleText} value=${name} /></strong> <code>${key_prefix}…</code></p>
     <p>Programs that use it are refused within a second. It cannot be undone.</p>
     ${isOwn && html`<${Notice} tone="waiting">You are signed in with this key, so this signs you out.<//>`}
-    <${FailureNotice} failure=${revoke.failure} />
-    <div class="dialog-foot">
-      <${Button} onClick=${onClose}>Cancel<//>
-      <${Button} kind="danger" isBusy=${revoke.isBusy} onClick=${() => revoke.run()}>Revoke<//>
-    </div>
+    <${DialogFoot} act="Revoke" action=${revoke} kind="danger" onClose=${onClose} onAct=${() => revoke.run()} />
   <//>`;
 }

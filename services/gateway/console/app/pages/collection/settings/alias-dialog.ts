@@ -1,8 +1,8 @@
 import { useState } from 'preact/hooks';
 import type * as Api from '../../../../../../../client/api/generated.ts';
-import { Button } from '../../../components/button.ts';
 import { Dialog } from '../../../components/dialog.ts';
-import { FailureNotice, Notice } from '../../../components/notice.ts';
+import { DialogFoot } from '../../../components/dialog-foot.ts';
+import { Notice } from '../../../components/notice.ts';
 import { TextInput } from '../../../components/text-input.ts';
 import { ask } from '../../../data/service.ts';
 import { useAction } from '../../../data/use-action.ts';
@@ -40,13 +40,8 @@ export function AliasDialog({ collection, aliases, onClose, onDone }: AliasDialo
           <strong> ${collection}</strong> from now on.
         <//>`
       }
-      <${FailureNotice} failure=${put.failure} />
-      <div class="dialog-foot">
-        <${Button} onClick=${onClose}>Cancel<//>
-        <${Button} kind="primary" type="submit" disabled=${alias === ''} isBusy=${put.isBusy}>
-          ${elsewhere === undefined ? 'Create' : 'Point it here'}
-        <//>
-      </div>
+      <${DialogFoot} act=${elsewhere === undefined ? 'Create' : 'Point it here'} action=${put} disabled=${alias === ''}
+        onClose=${onClose} />
     </form>
   <//>`;
 }

@@ -1,9 +1,8 @@
 import { useState } from 'preact/hooks';
 import type * as Api from '../../../../../../../client/api/generated.ts';
-import { Button } from '../../../components/button.ts';
 import { Dialog } from '../../../components/dialog.ts';
+import { DialogFoot } from '../../../components/dialog-foot.ts';
 import { Loadable } from '../../../components/loadable.ts';
-import { FailureNotice } from '../../../components/notice.ts';
 import { TextInput } from '../../../components/text-input.ts';
 import { ask } from '../../../data/service.ts';
 import { useAction } from '../../../data/use-action.ts';
@@ -40,11 +39,7 @@ export function RepointDialog({ alias, from, onClose, onDone }: RepointDialogPro
     </p>
     <${TextInput} label="Collection" value=${target} onInput=${setTarget} isCode
       suggestions=${collections.map(({ name }) => name).filter((name) => name !== from)} />
-    <${FailureNotice} failure=${put.failure} />
-    <div class="dialog-foot">
-      <${Button} onClick=${onClose}>Cancel<//>
-      <${Button} kind="primary" type="submit" disabled=${target === ''} isBusy=${put.isBusy}>Point it there<//>
-    </div>
+    <${DialogFoot} act="Point it there" action=${put} disabled=${target === ''} onClose=${onClose} />
   </form>`;
   return html`<${Dialog} title=${`Point ${alias} elsewhere`} onClose=${onClose}>
     <${Loadable} from=${known} what="the collections" show=${show} />

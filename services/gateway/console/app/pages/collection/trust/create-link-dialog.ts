@@ -1,8 +1,7 @@
 import { useState } from 'preact/hooks';
 import type * as Api from '../../../../../../../client/api/generated.ts';
-import { Button } from '../../../components/button.ts';
 import { Dialog } from '../../../components/dialog.ts';
-import { FailureNotice } from '../../../components/notice.ts';
+import { DialogFoot } from '../../../components/dialog-foot.ts';
 import { Select } from '../../../components/select.ts';
 import { TextInput } from '../../../components/text-input.ts';
 import { expiryIn } from '../../../data/expiry.ts';
@@ -39,11 +38,7 @@ export function CreateLinkDialog({ collection, onClose, onCreated }: CreateLinkD
         hint="Optional. Everyone who has the link sees it." error=${fault} />
       <${Select} label="Expires" value=${days} options=${LIVES} onChange=${setDays}
         hint="You can revoke it before." />
-      <${FailureNotice} failure=${create.failure} />
-      <div class="dialog-foot">
-        <${Button} onClick=${onClose}>Cancel<//>
-        <${Button} kind="primary" type="submit" isBusy=${create.isBusy}>Create<//>
-      </div>
+      <${DialogFoot} act="Create" action=${create} onClose=${onClose} />
     </form>
   <//>`;
 }

@@ -1,7 +1,6 @@
 import type * as Api from '../../../../../../../client/api/generated.ts';
-import { Button } from '../../../components/button.ts';
 import { Dialog } from '../../../components/dialog.ts';
-import { FailureNotice } from '../../../components/notice.ts';
+import { DialogFoot } from '../../../components/dialog-foot.ts';
 import { Time } from '../../../components/time.ts';
 import { announce } from '../../../components/toast.ts';
 import { VisibleText } from '../../../components/visible-text.ts';
@@ -30,10 +29,6 @@ export function RevokeLinkDialog({ collection, link, onClose, onRevoked }: Revok
       ${' '}<${Time} at=${createdAt} />
     </p>
     <p>Readers who open it from now on see that it is no longer valid. It cannot be undone.</p>
-    <${FailureNotice} failure=${revoke.failure} />
-    <div class="dialog-foot">
-      <${Button} onClick=${onClose}>Cancel<//>
-      <${Button} kind="danger" isBusy=${revoke.isBusy} onClick=${() => revoke.run()}>Revoke<//>
-    </div>
+    <${DialogFoot} act="Revoke" action=${revoke} kind="danger" onClose=${onClose} onAct=${() => revoke.run()} />
   <//>`;
 }

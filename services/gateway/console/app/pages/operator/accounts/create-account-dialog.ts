@@ -1,8 +1,7 @@
 import { useState } from 'preact/hooks';
 import type * as Api from '../../../../../../../client/api/generated.ts';
-import { Button } from '../../../components/button.ts';
 import { Dialog } from '../../../components/dialog.ts';
-import { FailureNotice } from '../../../components/notice.ts';
+import { DialogFoot } from '../../../components/dialog-foot.ts';
 import { TextInput } from '../../../components/text-input.ts';
 import { askOperator } from '../../../data/operator-session.ts';
 import { useAction } from '../../../data/use-action.ts';
@@ -33,11 +32,7 @@ export function CreateAccountDialog({ onClose, onCreated }: CreateAccountDialogP
         hint="For people: whose account it is." error=${isTried && name === '' ? 'Give it a name.' : null} />
       <${PlanSelect} value=${plan} onChange=${setPlan} />
       <p class="hint">It gets a first key that may do everything in the account.</p>
-      <${FailureNotice} failure=${create.failure} />
-      <div class="dialog-foot">
-        <${Button} onClick=${onClose}>Cancel<//>
-        <${Button} kind="primary" type="submit" isBusy=${create.isBusy}>Create<//>
-      </div>
+      <${DialogFoot} act="Create" action=${create} onClose=${onClose} />
     </form>
   <//>`;
 }

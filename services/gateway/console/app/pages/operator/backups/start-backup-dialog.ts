@@ -1,8 +1,7 @@
 import { useState } from 'preact/hooks';
-import { Button } from '../../../components/button.ts';
 import { Checkbox } from '../../../components/checkbox.ts';
 import { Dialog } from '../../../components/dialog.ts';
-import { FailureNotice } from '../../../components/notice.ts';
+import { DialogFoot } from '../../../components/dialog-foot.ts';
 import { TextInput } from '../../../components/text-input.ts';
 import { announce } from '../../../components/toast.ts';
 import { askOperator } from '../../../data/operator-session.ts';
@@ -34,11 +33,7 @@ export function StartBackupDialog({ onClose, onStarted }: StartBackupDialogProps
         hint="Of its folder. Letters, digits, and between them . _ and -" />
       <${Checkbox} label="Leave out the secrets" checked=${withoutSecrets} onChange=${setWithoutSecrets}
         hint="The keypair that signs roots, and the secret that seals rows. Keep them elsewhere: a service without them cannot go on." />
-      <${FailureNotice} failure=${start.failure} />
-      <div class="dialog-foot">
-        <${Button} onClick=${onClose}>Cancel<//>
-        <${Button} kind="primary" type="submit" isBusy=${start.isBusy}>Start<//>
-      </div>
+      <${DialogFoot} act="Start" action=${start} onClose=${onClose} />
     </form>
   <//>`;
 }

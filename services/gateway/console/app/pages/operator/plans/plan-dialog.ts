@@ -1,9 +1,8 @@
 import { useState } from 'preact/hooks';
 import type * as Api from '../../../../../../../client/api/generated.ts';
-import { Button } from '../../../components/button.ts';
 import { Checkbox } from '../../../components/checkbox.ts';
 import { Dialog } from '../../../components/dialog.ts';
-import { FailureNotice } from '../../../components/notice.ts';
+import { DialogFoot } from '../../../components/dialog-foot.ts';
 import { TextInput } from '../../../components/text-input.ts';
 import { askOperator } from '../../../data/operator-session.ts';
 import { useAction } from '../../../data/use-action.ts';
@@ -68,11 +67,7 @@ export function PlanDialog({ plan, onClose, onDone }: PlanDialogProps) {
         )}
       </div>
       <${Checkbox} label="Write roots to the ledger" checked=${isAnchored} onChange=${setAnchored} />
-      <${FailureNotice} failure=${put.failure} />
-      <div class="dialog-foot">
-        <${Button} onClick=${onClose}>Cancel<//>
-        <${Button} kind="primary" type="submit" disabled=${!isFine} isBusy=${put.isBusy}>Store the plan<//>
-      </div>
+      <${DialogFoot} act="Store the plan" action=${put} disabled=${!isFine} onClose=${onClose} />
     </form>
   <//>`;
 }

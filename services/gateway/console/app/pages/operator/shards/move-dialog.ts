@@ -2,8 +2,9 @@ import { useState } from 'preact/hooks';
 import type * as Api from '../../../../../../../client/api/generated.ts';
 import { Button } from '../../../components/button.ts';
 import { Dialog } from '../../../components/dialog.ts';
+import { DialogFoot } from '../../../components/dialog-foot.ts';
 import { Loadable } from '../../../components/loadable.ts';
-import { FailureNotice, Notice } from '../../../components/notice.ts';
+import { Notice } from '../../../components/notice.ts';
 import { numberText } from '../../../components/number-text.ts';
 import { Select } from '../../../components/select.ts';
 import { announce } from '../../../components/toast.ts';
@@ -61,10 +62,6 @@ function MoveForm({ shard, nodes, onClose, onMoved }: MoveDialogProps & { nodes:
   return html`<form onSubmit=${submit}>
     <${Select} label="To" value=${target} options=${options} onChange=${setTarget}
       hint="Reads and writes of this shard wait while it moves." />
-    <${FailureNotice} failure=${move.failure} />
-    <div class="dialog-foot">
-      <${Button} onClick=${onClose}>Cancel<//>
-      <${Button} kind="primary" type="submit" isBusy=${move.isBusy}>Move the shard<//>
-    </div>
+    <${DialogFoot} act="Move the shard" action=${move} onClose=${onClose} />
   </form>`;
 }
